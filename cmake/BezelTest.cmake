@@ -23,7 +23,9 @@ endif()
 
 if(BEZEL_TESTS)
     add_library(descriptors OBJECT ${BEZEL_TEST_ROOT}/lib/descriptors.c) # in each test
+    add_library(test_main OBJECT ${BEZEL_TEST_ROOT}/lib/test.c) # in each test, too
     target_link_libraries(descriptors PRIVATE bezel_warnings)
+    target_link_libraries(test_main PRIVATE bezel_warnings PkgConfig::CMOCKA)
 endif()
 
 add_custom_target(fuzzers) # what preset fuzz runs
@@ -81,7 +83,7 @@ endmacro()
 
 # bezel_test(NAME LIBS lib...) builds NAME.c of this folder with cmocka and runs it in a process of its own, in which no
 # descriptor may be left open at the end.
-#   FROM F       the file with its main() is F
+#   FROM F       the file with its tests is F (tests/lib/test.h)
 #   SOURCES F... more sources, paths from the root
 #   WRAP F...    functions that the test replaces, for the linker's --wrap
 #   DEFINES D... macros
@@ -101,7 +103,7 @@ function(bezel_test file)
     endif()
     bezel_test_sources(sources ${T_SOURCES})
     list(TRANSFORM T_WRAP PREPEND LINKER:--wrap=)
-    add_executable(${target} ${T_FROM} ${sources} $<TARGET_OBJECTS:descriptors>)
+    add_executable(${target} ${T_FROM} ${sources} $<TARGET_OBJECTS:descriptors> $<TARGET_OBJECTS:test_main>)
     target_link_libraries(${target} PRIVATE bezel_warnings ${T_LIBS} PkgConfig::CMOCKA)
     target_compile_definitions(${target} PRIVATE ${T_DEFINES})
     target_link_options(${target} PRIVATE ${T_WRAP})

@@ -9,16 +9,12 @@
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint64_t seed;
 
@@ -122,9 +118,8 @@ static void check_all(bool sync)
     assert_true(s.told >= 20);
 }
 
-static void with_sync_always_nothing_is_acknowledged_before_it_is_synced(void **state)
+TEST_WITH(begin, end, with_sync_always_nothing_is_acknowledged_before_it_is_synced)
 {
-    (void)state;
     start_collector("always");
     store_some();
     collector_end(&s.collector, SIGKILL);
@@ -135,9 +130,8 @@ static void with_sync_always_nothing_is_acknowledged_before_it_is_synced(void **
     assert_true(s.synced_times >= 20);
 }
 
-static void without_sync_all_that_is_acknowledged_is_written_and_nothing_waits_for_the_disk(void **state)
+TEST_WITH(begin, end, without_sync_all_that_is_acknowledged_is_written_and_nothing_waits_for_the_disk)
 {
-    (void)state;
     start_collector("never");
     store_some();
     collector_end(&s.collector, SIGKILL);
@@ -151,10 +145,5 @@ static void without_sync_all_that_is_acknowledged_is_written_and_nothing_waits_f
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(with_sync_always_nothing_is_acknowledged_before_it_is_synced, begin, end),
-        cmocka_unit_test_setup_teardown(without_sync_all_that_is_acknowledged_is_written_and_nothing_waits_for_the_disk,
-                                        begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -12,19 +12,16 @@
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const uint8_t run_id[16] = "a run's identity";
 static uint64_t seed;
@@ -153,33 +150,33 @@ static void leaves_no_other_file(const struct collector_fixture *t)
     assert_int_equal(shell_number(t, "find $RUN -type f | wc -l"), 1 + 1 + 3); /* run.db, metadata, streams */
 }
 
-static void a_run_over_ipc_is_stored_and_readable(void **state)
+TEST_WITH(setup, teardown, a_run_over_ipc_is_stored_and_readable)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     stores_acknowledges_and_tells(t, t->ipc);
     assert_summary_agrees(t);
     leaves_no_other_file(t);
 }
 
-static void a_run_over_tcp_is_stored_and_readable(void **state)
+TEST_WITH(setup, teardown, a_run_over_tcp_is_stored_and_readable)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     stores_acknowledges_and_tells(t, "tcp://127.0.0.1:*");
     assert_summary_agrees(t);
 }
 
-static void a_run_that_syncs_is_stored_and_readable(void **state)
+TEST_WITH(setup, teardown, a_run_that_syncs_is_stored_and_readable)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     t->collector.sync = "always";
     stores_acknowledges_and_tells(t, t->ipc);
     assert_summary_agrees(t);
 }
 
 /* Also of a node that has no process, and whatever comes after it. */
-static void a_nodes_own_books_are_stored_answered_and_never_fall(void **state)
+TEST_WITH(setup, teardown, a_nodes_own_books_are_stored_answered_and_never_fall)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     static const uint64_t said[] = {3, 5, 4};
     static struct message m;
     static uint8_t bytes[MESSAGE_MAX_BYTES];
@@ -204,9 +201,9 @@ static void a_nodes_own_books_are_stored_answered_and_never_fall(void **state)
     assert_ends_well(t);
 }
 
-static void what_is_sent_again_is_stored_once(void **state)
+TEST_WITH(setup, teardown, what_is_sent_again_is_stored_once)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct fake_sensor *f = t->sensor;
     fill(f);
     assert_true(collector_start(&t->collector, t->ipc));
@@ -229,9 +226,9 @@ static void what_is_sent_again_is_stored_once(void **state)
     assert_file(t, 1, 0, "desk/client-101-0");
 }
 
-static void a_process_that_is_not_known_is_asked_for(void **state)
+TEST_WITH(setup, teardown, a_process_that_is_not_known_is_asked_for)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct fake_sensor *f = t->sensor;
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(f, t->collector.endpoint));
@@ -252,9 +249,9 @@ static void a_process_that_is_not_known_is_asked_for(void **state)
     assert_babeltrace_agrees(t, 210, 0);
 }
 
-static void garbage_is_refused_and_counted(void **state)
+TEST_WITH(setup, teardown, garbage_is_refused_and_counted)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct fake_sensor *f = t->sensor;
     uint8_t bytes[4096];
     fill(f);
@@ -303,9 +300,9 @@ static void say_note(struct fake_sensor *f, uint64_t instance, const char *name,
     }
 }
 
-static void what_processes_say_is_kept_once_however_often_it_comes(void **state)
+TEST_WITH(setup, teardown, what_processes_say_is_kept_once_however_often_it_comes)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct fake_sensor *f = t->sensor;
     struct summary *s;
     fill(f);
@@ -362,9 +359,9 @@ static void say_flood(struct fake_sensor *f)
 }
 
 /* Frames that a peer sends while it counts as gone, as after a pause of its machine, are dropped. */
-static void a_flood_of_notes_fills_no_store(void **state)
+TEST_WITH(setup, teardown, a_flood_of_notes_fills_no_store)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct fake_sensor *f = t->sensor;
     int64_t deadline = clock_now() + PATIENCE;
     fill(f);
@@ -379,9 +376,9 @@ static void a_flood_of_notes_fills_no_store(void **state)
     assert_int_equal(committed_notes(t), 1024);
 }
 
-static void a_sensor_of_another_run_is_refused_with_a_sentence(void **state)
+TEST_WITH(setup, teardown, a_sensor_of_another_run_is_refused_with_a_sentence)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct fake_sensor *f = t->sensor, *other = fake_new("other", (const uint8_t *)"another identity", 1);
     fill(f);
     assert_true(collector_start(&t->collector, t->ipc));
@@ -416,9 +413,9 @@ static void assert_version_refused(const char *endpoint, struct message *m)
                                           "install the same version of Bezel on both sides");
 }
 
-static void another_version_is_refused_with_a_sentence(void **state)
+TEST_WITH(setup, teardown, another_version_is_refused_with_a_sentence)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     static struct message m;
     fill(t->sensor);
     assert_true(collector_start(&t->collector, t->ipc));
@@ -438,9 +435,9 @@ static int64_t refused(struct collector_fixture *t)
     return t->collector.message->reply.collector.refused;
 }
 
-static void a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does(void **state)
+TEST_WITH(setup, teardown, a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct fake_sensor *f = t->sensor, *other = fake_new("desk", run_id, 1);
     struct link_frame frame;
     fill(f);
@@ -469,10 +466,10 @@ static void a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does(voi
     assert_file(t, 0, 1, "desk/server-100-1");
 }
 
-static void unidentified_peers_that_stay_are_ended_and_counted_while_a_node_is_served(void **state)
+TEST_WITH(setup, teardown, unidentified_peers_that_stay_are_ended_and_counted_while_a_node_is_served)
 {
     enum { UNIDENTIFIED = 200 };
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct link *peers[UNIDENTIFIED]; /* connected by ZeroMQ, without HELLO */
     fill(t->sensor);
     assert_true(collector_start(&t->collector, "tcp://127.0.0.1:*"));
@@ -494,9 +491,9 @@ static void unidentified_peers_that_stay_are_ended_and_counted_while_a_node_is_s
     assert_file(t, 0, 1, "desk/server-100-1");
 }
 
-static void a_silent_peer_is_taken_for_gone_and_may_come_back(void **state)
+TEST_WITH(setup, teardown, a_silent_peer_is_taken_for_gone_and_may_come_back)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct fake_sensor *f = t->sensor;
     fill(f);
     assert_true(collector_start(&t->collector, t->ipc));
@@ -513,9 +510,9 @@ static void a_silent_peer_is_taken_for_gone_and_may_come_back(void **state)
     assert_file(t, 0, 1, "desk/server-100-1");
 }
 
-static void two_nodes_and_a_new_boot_have_traces_of_their_own(void **state)
+TEST_WITH(setup, teardown, two_nodes_and_a_new_boot_have_traces_of_their_own)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct fake_sensor *f[3] = {t->sensor, fake_new("studio", run_id, 2), fake_new("desk", run_id, 3)};
     f[2]->hello.uuid[15] ^= 1;
     f[2]->hello.clock[0] ^= 1;
@@ -549,9 +546,9 @@ static uint64_t stored_in_database(const struct collector_fixture *t)
     return stored;
 }
 
-static void the_database_can_be_read_while_it_is_written(void **state)
+TEST_WITH(setup, teardown, the_database_can_be_read_while_it_is_written)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct fake_sensor *f = t->sensor;
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(f, t->collector.endpoint));
@@ -576,9 +573,9 @@ static void the_database_can_be_read_while_it_is_written(void **state)
     assert_int_equal(stored_in_database(t), fake_records(f));
 }
 
-static void the_end_of_the_parent_pipe_ends_it(void **state)
+TEST_WITH(setup, teardown, the_end_of_the_parent_pipe_ends_it)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     fill(t->sensor);
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
@@ -596,9 +593,9 @@ static bool has_stored(struct collector_fixture *t, int64_t wanted)
     return collector_status(&t->collector, "records") == wanted;
 }
 
-static void paused_it_stores_nothing_and_afterwards_everything(void **state)
+TEST_WITH(setup, teardown, paused_it_stores_nothing_and_afterwards_everything)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct fake_sensor *f = t->sensor;
     fill(f);
     assert_true(collector_start(&t->collector, t->ipc));
@@ -627,9 +624,9 @@ static void paused_it_stores_nothing_and_afterwards_everything(void **state)
     assert_file(t, 0, 1, "desk/server-100-1");
 }
 
-static void an_interrupt_from_the_terminal_does_not_end_it(void **state)
+TEST_WITH(setup, teardown, an_interrupt_from_the_terminal_does_not_end_it)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     assert_true(collector_start(&t->collector, t->ipc));
     kill(t->collector.pid, SIGINT);
     assert_true(collector_command(&t->collector, VERB_QUERY));
@@ -649,9 +646,9 @@ static struct order_settings order_of(const struct collector_fixture *t)
     return order;
 }
 
-static void who_begins_a_run_says_how_it_is_ordered(void **state)
+TEST_WITH(setup, teardown, who_begins_a_run_says_how_it_is_ordered)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     const struct order_settings first = {ORDER_SISO, ORDER_MEMORY_LEAST, 2 * CLOCK_S};
     static const char *const orders[][3] = {{"--order", "siso:1 MiB:2 s"}, {"--order", "miso:2 MiB:3 s"}, {NULL}};
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
@@ -663,9 +660,9 @@ static void who_begins_a_run_says_how_it_is_ordered(void **state)
     }
 }
 
-static void a_run_directory_has_one_collector(void **state)
+TEST_WITH(setup, teardown, a_run_directory_has_one_collector)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct collector_process second = {.parent_pipe = -1};
     assert_true(collector_start(&t->collector, t->ipc));
     memcpy(second.dir, t->collector.dir, sizeof second.dir);
@@ -676,9 +673,9 @@ static void a_run_directory_has_one_collector(void **state)
     assert_ends_well(t);
 }
 
-static void an_endpoint_in_use_is_told(void **state)
+TEST_WITH(setup, teardown, an_endpoint_in_use_is_told)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct collector_process second = {.parent_pipe = -1};
     char run[96], control[96];
     assert_true(collector_start(&t->collector, "tcp://127.0.0.1:*"));
@@ -693,9 +690,9 @@ static void an_endpoint_in_use_is_told(void **state)
     assert_ends_well(t);
 }
 
-static void misuse_ends_with_2_and_a_sentence(void **state)
+TEST_WITH(setup, teardown, misuse_ends_with_2_and_a_sentence)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     struct collector_process *c = &t->collector;
     char control[96];
     snprintf(control, sizeof control, "ipc://%s/open/control", c->dir);
@@ -727,31 +724,5 @@ static void misuse_ends_with_2_and_a_sentence(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(a_run_over_ipc_is_stored_and_readable),
-        TEST(a_run_over_tcp_is_stored_and_readable),
-        TEST(a_run_that_syncs_is_stored_and_readable),
-        TEST(a_nodes_own_books_are_stored_answered_and_never_fall),
-        TEST(what_is_sent_again_is_stored_once),
-        TEST(a_process_that_is_not_known_is_asked_for),
-        TEST(garbage_is_refused_and_counted),
-        TEST(what_processes_say_is_kept_once_however_often_it_comes),
-        TEST(a_flood_of_notes_fills_no_store),
-        TEST(a_sensor_of_another_run_is_refused_with_a_sentence),
-        TEST(another_version_is_refused_with_a_sentence),
-        TEST(a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does),
-        TEST(unidentified_peers_that_stay_are_ended_and_counted_while_a_node_is_served),
-        TEST(a_silent_peer_is_taken_for_gone_and_may_come_back),
-        TEST(two_nodes_and_a_new_boot_have_traces_of_their_own),
-        TEST(the_database_can_be_read_while_it_is_written),
-        TEST(the_end_of_the_parent_pipe_ends_it),
-        TEST(paused_it_stores_nothing_and_afterwards_everything),
-        TEST(an_interrupt_from_the_terminal_does_not_end_it),
-        TEST(who_begins_a_run_says_how_it_is_ordered),
-        TEST(a_run_directory_has_one_collector),
-        TEST(an_endpoint_in_use_is_told),
-        TEST(misuse_ends_with_2_and_a_sentence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -5,17 +5,14 @@
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const uint8_t run_id[16] = "a run's identity";
 static uint64_t seed;
@@ -90,9 +87,9 @@ static void assert_all_is_there(struct collector_fixture *t)
 }
 
 /* As a node without an answer: everything again, twice, and once more after the collector was killed. */
-static void what_has_ended_and_comes_again_is_answered_and_changes_nothing(void **state)
+TEST_WITH(setup, teardown, what_has_ended_and_comes_again_is_answered_and_changes_nothing)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     begin(t);
     live(t);
     live(t);
@@ -158,10 +155,10 @@ static void pass(struct collector_fixture *t, unsigned processes)
 #endif
 
 /* A living process takes some 50 KiB; before eviction an ended one did, too. */
-static void those_who_have_ended_cost_little(void **state)
+TEST_WITH(setup, teardown, those_who_have_ended_cost_little)
 {
     enum { FIRST = 40, MORE = 160, KIB_EACH = 8 };
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     begin(t);
     pass(t, FIRST);
     long before = resident_kib(t->collector.pid);
@@ -190,9 +187,9 @@ static struct summary *ended_with_a_note(struct collector_fixture *t, unsigned i
 }
 
 /* It is thrown away and its sender may drop it; the others of its node go on. */
-static void one_process_too_many_is_left_out_and_stops_no_other(void **state)
+TEST_WITH(setup, teardown, one_process_too_many_is_left_out_and_stops_no_other)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     t->collector.more = (const char *const[]){"--processes", "2", NULL};
     begin(t);
     fake_add_process(t->sensor, "first", 1, ROLE_SUT);
@@ -227,10 +224,10 @@ static void take_the_stream_of_another(struct message_process *said)
 }
 
 /* For whatever reason a process is refused, the others of its node go on. */
-static void a_process_that_is_refused_stops_no_other(void **state)
+TEST_WITH(setup, teardown, a_process_that_is_refused_stops_no_other)
 {
     void (*const spoils[])(struct message_process *) = {spoil_dictionary, take_the_stream_of_another};
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     begin(t);
     for (size_t i = 0; i < sizeof spoils / sizeof *spoils; i++) {
         fake_forget_processes(t->sensor);
@@ -253,9 +250,9 @@ static void a_process_that_is_refused_stops_no_other(void **state)
 }
 
 /* The same for a known process: its stored packets stay, and its books go on. */
-static void a_dictionary_that_is_another_than_before_stops_no_other(void **state)
+TEST_WITH(setup, teardown, a_dictionary_that_is_another_than_before_stops_no_other)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     begin(t);
     live(t);
     fake_add_process(t->sensor, "odd", 50, ROLE_SUT);
@@ -280,9 +277,9 @@ static void a_dictionary_that_is_another_than_before_stops_no_other(void **state
     summary_free(s);
 }
 
-static void one_node_too_many_is_refused_with_a_sentence(void **state)
+TEST_WITH(setup, teardown, one_node_too_many_is_refused_with_a_sentence)
 {
-    struct collector_fixture *t = *state;
+    struct collector_fixture *t = *test_state;
     t->collector.more = (const char *const[]){"--processes", "1", NULL};
     begin(t);
     struct fake_sensor *other = fake_new("studio", run_id, seed_next(&seed));
@@ -298,14 +295,5 @@ static void one_node_too_many_is_refused_with_a_sentence(void **state)
 int main(void)
 {
     seed = seed_start();
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(what_has_ended_and_comes_again_is_answered_and_changes_nothing),
-        TEST(those_who_have_ended_cost_little),
-        TEST(one_process_too_many_is_left_out_and_stops_no_other),
-        TEST(a_process_that_is_refused_stops_no_other),
-        TEST(a_dictionary_that_is_another_than_before_stops_no_other),
-        TEST(one_node_too_many_is_refused_with_a_sentence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

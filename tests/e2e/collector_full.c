@@ -7,21 +7,18 @@
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const uint8_t run_id[16] = "a run's identity";
 static uint64_t seed;
@@ -58,11 +55,10 @@ static void cut_bytes(struct fake_sensor *f, size_t bytes)
     }
 }
 
-static void a_full_disk_stops_it_until_there_is_room(void **state)
+TEST(a_full_disk_stops_it_until_there_is_room)
 {
     struct collector_process c = {0};
     char listen[LINK_ENDPOINT_MAX], ballast[128];
-    (void)state;
     assert_true(collector_make(&c));
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", c.run, "tmpfs", 0, "size=4m") != 0) {
@@ -105,11 +101,10 @@ static void a_full_disk_stops_it_until_there_is_room(void **state)
     collector_remove(&c);
 }
 
-static void a_run_that_ends_on_a_full_disk_keeps_its_books(void **state)
+TEST(a_run_that_ends_on_a_full_disk_keeps_its_books)
 {
     struct collector_process c = {0};
     char listen[LINK_ENDPOINT_MAX];
-    (void)state;
     assert_true(collector_make(&c));
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", c.run, "tmpfs", 0, "size=3m") != 0) {
@@ -142,11 +137,10 @@ static void a_run_that_ends_on_a_full_disk_keeps_its_books(void **state)
     collector_remove(&c);
 }
 
-static void a_limit_on_the_size_of_files_stops_it_too(void **state)
+TEST(a_limit_on_the_size_of_files_stops_it_too)
 {
     struct collector_process c = {.file_limit = 2 << 20};
     char listen[LINK_ENDPOINT_MAX];
-    (void)state;
     assert_true(collector_make(&c));
     snprintf(listen, sizeof listen, "ipc://%s/data", c.dir);
     struct fake_sensor *f = fake_new("desk", run_id, seed_next(&seed));
@@ -172,10 +166,5 @@ static void a_limit_on_the_size_of_files_stops_it_too(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_disk_stops_it_until_there_is_room),
-        cmocka_unit_test(a_run_that_ends_on_a_full_disk_keeps_its_books),
-        cmocka_unit_test(a_limit_on_the_size_of_files_stops_it_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

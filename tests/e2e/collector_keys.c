@@ -8,14 +8,13 @@
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +22,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const uint8_t run_id[16] = "a run's identity";
 static uint64_t seed;
@@ -107,9 +104,9 @@ static bool is_refused(struct fake_sensor *f, const char *why)
     return strstr(f->refused, why) != NULL;
 }
 
-static void a_node_with_a_key_is_served_over_curve(void **state)
+TEST_WITH(set_up, tear_down, a_node_with_a_key_is_served_over_curve)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     start(t, NULL, NULL);
     unsigned p = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
     cut_some(t->sensor, p, 20);
@@ -120,9 +117,9 @@ static void a_node_with_a_key_is_served_over_curve(void **state)
     assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
 }
 
-static void a_node_with_the_key_of_another_is_refused_and_the_other_one_served(void **state)
+TEST_WITH(set_up, tear_down, a_node_with_the_key_of_another_is_refused_and_the_other_one_served)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     start(t, NULL, NULL);
     struct fake_sensor *stranger = fake_new("attic", run_id, seed_next(&seed));
     assert_non_null(stranger);
@@ -138,9 +135,9 @@ static void a_node_with_the_key_of_another_is_refused_and_the_other_one_served(v
     assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
 }
 
-static void who_may_not_observe_is_refused_with_a_reason(void **state)
+TEST_WITH(set_up, tear_down, who_may_not_observe_is_refused_with_a_reason)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     start(t, NULL, NULL);
     unsigned p = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
     cut_some(t->sensor, p, 3);
@@ -152,9 +149,9 @@ static void who_may_not_observe_is_refused_with_a_reason(void **state)
     assert_int_equal(collector_status(&t->collector, "peers"), 0);
 }
 
-static void an_inner_collector_refuses_who_may_not_observe_with_a_reason(void **state)
+TEST_WITH(set_up, tear_down, an_inner_collector_refuses_who_may_not_observe_with_a_reason)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     static const char *const parents[] = {"tcp://127.0.0.1:1", NULL};
     char server[160];
     snprintf(server, sizeof server, "%s/collector.pub", t->keys);
@@ -180,9 +177,9 @@ static void greet_without_end(struct fixture *t, uint32_t count)
     }
 }
 
-static void a_node_that_greets_without_end_takes_nothing_from_the_others(void **state)
+TEST_WITH(set_up, tear_down, a_node_that_greets_without_end_takes_nothing_from_the_others)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     start(t, NULL, NULL);
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
     assert_true(fake_connect(t->other, t->collector.endpoint));
@@ -199,9 +196,9 @@ static void a_node_that_greets_without_end_takes_nothing_from_the_others(void **
     assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
 }
 
-static void one_connection_too_many_is_refused_and_a_known_node_may_come_again(void **state)
+TEST_WITH(set_up, tear_down, one_connection_too_many_is_refused_and_a_known_node_may_come_again)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     start(t, "--connections", "1");
     unsigned p = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
     cut_some(t->sensor, p, 3);
@@ -219,9 +216,9 @@ static void one_connection_too_many_is_refused_and_a_known_node_may_come_again(v
     assert_true(fake_settle(t->sensor, PATIENCE));
 }
 
-static void a_frame_beyond_the_limit_ends_its_connection(void **state)
+TEST_WITH(set_up, tear_down, a_frame_beyond_the_limit_ends_its_connection)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     static const uint8_t large[(256 << 10) + 1];
     start(t, "--packet", "256 KiB");
     unsigned p = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
@@ -240,9 +237,9 @@ static void a_frame_beyond_the_limit_ends_its_connection(void **state)
     assert_int_equal(collector_status(&t->collector, "refused"), refused + 1);
 }
 
-static void beyond_its_rate_a_node_waits_for_its_acknowledgements(void **state)
+TEST_WITH(set_up, tear_down, beyond_its_rate_a_node_waits_for_its_acknowledgements)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     start(t, "--rate", "64 B");
     unsigned p = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
@@ -259,9 +256,9 @@ static void beyond_its_rate_a_node_waits_for_its_acknowledgements(void **state)
 }
 
 /* Beyond RECEIVER_OVERDRAFT packets and lasting messages are refused; BYE is still answered. */
-static void far_beyond_its_rate_a_node_is_not_heard(void **state)
+TEST_WITH(set_up, tear_down, far_beyond_its_rate_a_node_is_not_heard)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     enum { FRAMES = 513 };
     static const uint8_t noise[256 << 10];
     start(t, "--rate", "64 B");
@@ -380,9 +377,9 @@ static void assert_served(struct fixture *t, unsigned process)
     assert_true(fake_settle(t->sensor, PATIENCE));
 }
 
-static void ten_thousand_unidentified_peers_leave_nothing_behind(void **state)
+TEST_WITH(set_up, tear_down, ten_thousand_unidentified_peers_leave_nothing_behind)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     unsigned peers = getenv("BEZEL_TEST_LIGHT") ? 2000 : 10000;
     int held[HELD];
     start(t, NULL, NULL);
@@ -416,9 +413,9 @@ static void ten_thousand_unidentified_peers_leave_nothing_behind(void **state)
     assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
 }
 
-static void wrong_keys_are_told_and_nothing_is_served(void **state)
+TEST_WITH(set_up, tear_down, wrong_keys_are_told_and_nothing_is_served)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     char *run = t->collector.run, *control = t->collector.control;
     const char *all_addresses[] = {"c", "--run", run, "--listen", "tcp://0.0.0.0:*", "--control", control, NULL};
     assert_int_equal(collector_try(&t->collector, all_addresses), 2);
@@ -477,9 +474,9 @@ static int free_port_now(void)
     return ntohs(address.sin_port);
 }
 
-static void commands_over_tcp_are_for_the_role_control(void **state)
+TEST_WITH(set_up, tear_down, commands_over_tcp_are_for_the_role_control)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     snprintf(t->collector.control, sizeof t->collector.control, "tcp://127.0.0.1:%d", free_port_now());
     start(t, NULL, NULL);
     assert_int_equal(ask(&t->watcher, t->collector.control), MESSAGE_REPLY);
@@ -495,20 +492,5 @@ int main(void)
         return 77;
     }
     seed = seed_start();
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_node_with_a_key_is_served_over_curve),
-        TEST(a_node_with_the_key_of_another_is_refused_and_the_other_one_served),
-        TEST(who_may_not_observe_is_refused_with_a_reason),
-        TEST(an_inner_collector_refuses_who_may_not_observe_with_a_reason),
-        TEST(a_node_that_greets_without_end_takes_nothing_from_the_others),
-        TEST(one_connection_too_many_is_refused_and_a_known_node_may_come_again),
-        TEST(a_frame_beyond_the_limit_ends_its_connection),
-        TEST(beyond_its_rate_a_node_waits_for_its_acknowledgements),
-        TEST(far_beyond_its_rate_a_node_is_not_heard),
-        TEST(wrong_keys_are_told_and_nothing_is_served),
-        TEST(commands_over_tcp_are_for_the_role_control),
-        TEST(ten_thousand_unidentified_peers_leave_nothing_behind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

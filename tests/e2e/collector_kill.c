@@ -6,18 +6,15 @@
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { KILLS = 12, PROCESSES = 3, RINGS = 2 };
 
@@ -95,11 +92,10 @@ static void assert_books(const struct collector_process *c, const struct fake_se
     summary_free(s);
 }
 
-static void what_was_acknowledged_is_stored_once_whenever_it_is_killed(void **state)
+TEST(what_was_acknowledged_is_stored_once_whenever_it_is_killed)
 {
     struct collector_process c = {0};
     char listen[LINK_ENDPOINT_MAX];
-    (void)state;
     assert_true(collector_make(&c));
     snprintf(listen, sizeof listen, "ipc://%s/data", c.dir);
     struct fake_sensor *f = fake_new("desk", run_id, seed_next(&seed));
@@ -134,8 +130,5 @@ static void what_was_acknowledged_is_stored_once_whenever_it_is_killed(void **st
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_acknowledged_is_stored_once_whenever_it_is_killed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -11,14 +11,11 @@
 #include "tests/lib/seed.h"
 
 #include "run/history/summary.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 enum { ROOT, LEFT, RIGHT, LOW, COLLECTORS };
 enum { NODES = 3, RINGS = 2 };
@@ -173,9 +170,8 @@ static void meet_a_namesake(void)
     fake_free(twin);
 }
 
-static void what_was_acknowledged_is_stored_once_whatever_becomes_of_the_tree(void **state)
+TEST(what_was_acknowledged_is_stored_once_whatever_becomes_of_the_tree)
 {
-    (void)state;
     begin_tree();
     send_for(100 * CLOCK_MS);
     settle();
@@ -218,8 +214,5 @@ static void what_was_acknowledged_is_stored_once_whatever_becomes_of_the_tree(vo
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_acknowledged_is_stored_once_whatever_becomes_of_the_tree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -11,19 +11,16 @@
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/serve_process.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const uint8_t run_id[16] = "a run's identity";
 
@@ -347,9 +344,8 @@ static void look_live(const struct collector_process *c, uint64_t value)
         view_by(c, value);
 }
 
-static void every_reader_ends_and_gives_what_others_recorded(void **state)
+TEST(every_reader_ends_and_gives_what_others_recorded)
 {
-    (void)state;
     for (int i = 0; i < EXTREMES; i++) {
         struct collector_process c = {0};
         assert_true(collector_make(&c));
@@ -362,10 +358,4 @@ static void every_reader_ends_and_gives_what_others_recorded(void **state)
         assert_true(count_lines(&c, "out", "evil", false) > (extremes[i] < (uint64_t)1 << 61 ? 20 : 0));
         collector_remove(&c);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_reader_ends_and_gives_what_others_recorded)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,13 +14,12 @@
 #include "tests/lib/count_calls.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +31,6 @@
 #include <unistd.h>
 
 #include <linux/ptrace.h>
-
-#include <cmocka.h>
 
 #ifdef __SANITIZE_ADDRESS__ /* also where the build's flags do not say so */
 #undef COUNTS
@@ -189,9 +186,8 @@ static void count_allocations(struct scene *s, int records)
     assert_in_range(libraries, 0, 3 * polls); /* ZeroMQ's, for what is sent: see docs/ARCHITECTURE.md */
 }
 
-static void a_poll_allocates_nothing_of_its_own(void **state)
+TEST(a_poll_allocates_nothing_of_its_own)
 {
-    (void)state;
     if (!COUNTS) {
         printf("skipped: a sanitizer's own allocator is in the way\n");
         skip();
@@ -266,11 +262,10 @@ static void check_calls(const struct traced *t, int64_t elapsed)
     assert_in_range(seldom, 0, (uint64_t)(elapsed / CLOCK_MS + 1000)); /* each 100 ms, not each poll: some ten calls */
 }
 
-static void a_poll_waits_and_sends_and_calls_for_nothing_else(void **state)
+TEST(a_poll_waits_and_sends_and_calls_for_nothing_else)
 {
     struct scene *s = &scene;
     static struct traced t;
-    (void)state;
     s->page->records = 20;
     if (!begin_tracing(s->bezeld))
         skip();
@@ -286,9 +281,5 @@ static void a_poll_waits_and_sends_and_calls_for_nothing_else(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_poll_allocates_nothing_of_its_own),
-        cmocka_unit_test(a_poll_waits_and_sends_and_calls_for_nothing_else),
-    };
-    return cmocka_run_group_tests(tests, open_scene, close_scene);
+    return test_run(open_scene, close_scene);
 }

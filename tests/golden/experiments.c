@@ -8,14 +8,10 @@
  */
 #include "tests/lib/experiments.h"
 #include "base/file.h"
+#include "tests/lib/test.h"
 
 #include <glob.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static const char folder[] = "tests/golden/experiments/";
 
@@ -45,11 +41,10 @@ static char *answer_to(const char *yaml)
     return answer;
 }
 
-static void every_file_gets_its_answer(void **state)
+TEST(every_file_gets_its_answer)
 {
     glob_t files;
     int differing = 0;
-    (void)state;
     assert_int_equal(glob("tests/golden/experiments/*.yaml", 0, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i++) {
         char path[PATH_MAX], *answer = answer_to(files.gl_pathv[i]);
@@ -70,10 +65,9 @@ static void every_file_gets_its_answer(void **state)
 }
 
 /* The names say how many errors there are; a file with one wrong thing is not answered with two. */
-static void one_mistake_is_one_error(void **state)
+TEST(one_mistake_is_one_error)
 {
     glob_t files;
-    (void)state;
     assert_int_equal(glob("tests/golden/experiments/*.yaml", 0, NULL, &files), 0);
     assert_true(files.gl_pathc > 90);
     for (size_t i = 0; i < files.gl_pathc; i++) {
@@ -93,11 +87,4 @@ static void one_mistake_is_one_error(void **state)
         free(text);
     }
     globfree(&files);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_file_gets_its_answer),
-                                       cmocka_unit_test(one_mistake_is_one_error)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,14 +6,10 @@
 #include "mdr/dict.h"
 #include "tests/lib/samples.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { RECORDS_MOST = 3000, ASPECTS = 2 };
 
@@ -96,9 +92,8 @@ static bool expect_one_run(const struct packet_header *h, const struct packet_ru
     return true;
 }
 
-static void runs_count_as_their_records(void **unused)
+TEST(runs_count_as_their_records)
 {
-    (void)unused;
     uint64_t seed = seed_start();
     uint8_t dictionary[SAMPLE_BYTES];
     size_t n = sample_dictionary(dictionary);
@@ -136,12 +131,4 @@ static void runs_count_as_their_records(void **unused)
     free(expected.latency);
     free(process.latency);
     dict_free(process.dict);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_count_as_their_records),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,15 +10,11 @@
 #include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { RINGS = 4, SLOTS = 256, EPOCHS = 60, POLLS = 200 };
 
@@ -170,10 +166,9 @@ static void check_no_loss(void)
 }
 
 /* The oldest record that waits may have been written right after the poll at `oldest`. */
-static void records_are_taken_when_there_are_enough_or_one_has_waited(void **unused)
+TEST(records_are_taken_when_there_are_enough_or_one_has_waited)
 {
     uint32_t left = 0, limited = 0, taken;
-    (void)unused;
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
         int64_t oldest = model.now;
         draw_settings();
@@ -194,9 +189,8 @@ static void records_are_taken_when_there_are_enough_or_one_has_waited(void **unu
 }
 
 /* Whatever the settings are, and also while collection is off. */
-static void a_flush_takes_all(void **unused)
+TEST(a_flush_takes_all)
 {
-    (void)unused;
     for (int i = 0; i < 100; i++) {
         draw_settings();
         write_some();
@@ -211,10 +205,6 @@ static void a_flush_takes_all(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_are_taken_when_there_are_enough_or_one_has_waited),
-        cmocka_unit_test(a_flush_takes_all),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests_name("accumulate", tests, begin, end);
+    return test_run(begin, end);
 }

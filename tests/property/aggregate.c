@@ -12,15 +12,11 @@
 #include "metric/evaluator.h"
 #include "resmgr/manager/manager.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { NODES = 5, QUEUE = 2048, BOUND = 100, HISTORY = 512 };
 
@@ -269,9 +265,8 @@ static int rounds(void)
     return getenv("BEZEL_TEST_LIGHT") && strcmp(getenv("BEZEL_TEST_LIGHT"), "0") != 0 ? 3 : 15;
 }
 
-static void what_is_known_was_so_and_comes_to_the_exact_sum(void **state)
+TEST(what_is_known_was_so_and_comes_to_the_exact_sum)
 {
-    (void)state;
     judgements = 0;
     for (int i = 0; i < rounds(); i++) {
         begin();
@@ -295,10 +290,9 @@ static void what_is_known_was_so_and_comes_to_the_exact_sum(void **state)
     assert_true(judgements > 100);
 }
 
-static void what_cannot_break_is_never_violated(void **state)
+TEST(what_cannot_break_is_never_violated)
 {
     uint64_t held = 0;
-    (void)state;
     for (int i = 0; i < rounds(); i++) {
         begin();
         for (int k = 0; k < 30; k++) {
@@ -312,9 +306,8 @@ static void what_cannot_break_is_never_violated(void **state)
     assert_true(held > 0); /* or this shows nothing; in one round that may happen */
 }
 
-static void what_one_node_proves_is_found_though_others_are_missing(void **state)
+TEST(what_one_node_proves_is_found_though_others_are_missing)
 {
-    (void)state;
     begin();
     run(CLOCK_S);
     for (uint32_t i = 1; i < NODES; i++)
@@ -369,14 +362,13 @@ static void send_quantiles(struct aggregate *a, uint32_t node, struct evaluator 
 
 /* The quantile of all values of all nodes is never below the exact one, and above by a 32nd of its magnitude at most.
  */
-static void a_quantile_is_that_of_the_values_of_all_nodes(void **state)
+TEST(a_quantile_is_that_of_the_values_of_all_nodes)
 {
     enum { ROUNDS = 300, MOST = 500 };
     static double values[2][NODES * MOST];
     static struct aggregate a;
     struct experiment_metric quantiles[2];
     struct experiment_limit limits[2];
-    (void)state;
     now = START;
     for (int round = 0; round < ROUNDS; round++) {
         struct experiment of = e;
@@ -419,11 +411,5 @@ static void a_quantile_is_that_of_the_values_of_all_nodes(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_known_was_so_and_comes_to_the_exact_sum),
-        cmocka_unit_test(what_cannot_break_is_never_violated),
-        cmocka_unit_test(what_one_node_proves_is_found_though_others_are_missing),
-        cmocka_unit_test(a_quantile_is_that_of_the_values_of_all_nodes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

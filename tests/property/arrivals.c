@@ -9,15 +9,11 @@
 #include "base/clock.h"
 #include "metric/evaluator.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 1500, STEPS = 40, PROCESSES = 2, THREADS = 3, MOST = 20000, STRIDE = PACKET_RECORD_BYTES + 8 };
 
@@ -260,10 +256,9 @@ static void draw_scene(struct scene *s)
     s->unknown_until = INT64_MIN;
 }
 
-static void what_is_found_is_what_a_list_of_the_records_gives(void **state)
+TEST(what_is_found_is_what_a_list_of_the_records_gives)
 {
     static struct scene s;
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         int64_t now = 1000 * CLOCK_S;
         draw_scene(&s);
@@ -287,8 +282,5 @@ static void what_is_found_is_what_a_list_of_the_records_gives(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_found_is_what_a_list_of_the_records_gives),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

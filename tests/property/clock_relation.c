@@ -8,15 +8,11 @@
 #include "base/clock_relation.h"
 #include "base/clock.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 #include "tests/lib/virtual_hosts.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { READ_MAX = 1 << 16, PIECES_MAX = 1 << 13 };
 
@@ -194,9 +190,8 @@ static void begin(uint64_t *seed, bool quiet)
     clock_relation_init(&r.relation);
 }
 
-static void the_error_never_exceeds_its_bound(void **state)
+TEST(the_error_never_exceeds_its_bound)
 {
-    (void)state;
     uint64_t seed = seed_start();
     size_t seen = 0;
     for (int i = 0; i < rounds(400); i++) {
@@ -208,9 +203,8 @@ static void the_error_never_exceeds_its_bound(void **state)
     assert_true(seen > (size_t)rounds(100000));
 }
 
-static void kept_wall_clocks_narrow_the_bound_and_it_holds(void **state)
+TEST(kept_wall_clocks_narrow_the_bound_and_it_holds)
 {
-    (void)state;
     uint64_t seed = seed_start();
     double kept = 0, alone = 0;
     uint64_t count = 0;
@@ -229,9 +223,8 @@ static void kept_wall_clocks_narrow_the_bound_and_it_holds(void **state)
     walls = NO_WALLS;
 }
 
-static void wall_clocks_that_contradict_the_exchanges_change_nothing(void **state)
+TEST(wall_clocks_that_contradict_the_exchanges_change_nothing)
 {
-    (void)state;
     uint64_t seed = seed_start(), contradicted = 0;
     walls = WRONG_WALLS;
     for (int i = 0; i < rounds(200); i++) {
@@ -248,9 +241,8 @@ static void wall_clocks_that_contradict_the_exchanges_change_nothing(void **stat
 }
 
 /* What they narrowed was true, so the bound holds before and behind. */
-static void wall_clocks_that_go_wrong_are_believed_no_more(void **state)
+TEST(wall_clocks_that_go_wrong_are_believed_no_more)
 {
-    (void)state;
     uint64_t seed = seed_start(), kept = 0, contradicted = 0;
     walls = WALLS_GO_WRONG;
     for (int i = 0; i < rounds(200); i++) {
@@ -269,9 +261,8 @@ static void wall_clocks_that_go_wrong_are_believed_no_more(void **state)
  * Wall clocks that are wrong by less than an exchange can tell, until a shorter one does. From there on times are those
  * of the exchanges alone, and no jump is seen.
  */
-static void what_wrong_wall_clocks_narrowed_is_taken_back(void **state)
+TEST(what_wrong_wall_clocks_narrowed_is_taken_back)
 {
-    (void)state;
     const int64_t ms = CLOCK_MS, lie = 9 * CLOCK_MS;
     struct clock_relation relation;
     struct clock_reading now;
@@ -310,9 +301,8 @@ static struct clock_exchange exchange(int64_t sent, int64_t way, int64_t ahead, 
 }
 
 /* They move by 4 ms in a second, as no clock does, though within what an exchange of 10 ms allows. */
-static void wall_clocks_that_are_set_are_not_believed(void **state)
+TEST(wall_clocks_that_are_set_are_not_believed)
 {
-    (void)state;
     struct clock_relation relation;
     clock_relation_init(&relation);
     for (int64_t i = 1; i < 20; i++) {
@@ -326,9 +316,8 @@ static void wall_clocks_that_are_set_are_not_believed(void **state)
 }
 
 /* The round trip is long, so that exchanges alone would be made every four seconds. */
-static void kept_wall_clocks_are_read_every_second(void **state)
+TEST(kept_wall_clocks_are_read_every_second)
 {
-    (void)state;
     struct clock_relation relation;
     clock_relation_init(&relation);
     for (int64_t i = 1; i < 30; i++) {
@@ -342,9 +331,8 @@ static void kept_wall_clocks_are_read_every_second(void **state)
 }
 
 /* The peer's clock jumps by 10 s while an exchange is under way: the way there, or back, is a fifth of a second. */
-static void a_jump_within_an_exchange_is_within_a_piece(void **state)
+TEST(a_jump_within_an_exchange_is_within_a_piece)
 {
-    (void)state;
     const int64_t way = 200 * CLOCK_MS, jump = 10 * CLOCK_S, met = 20 * CLOCK_S;
     for (int back = 0; back < 2; back++) {
         struct clock_relation relation;
@@ -371,9 +359,8 @@ static void a_jump_within_an_exchange_is_within_a_piece(void **state)
 }
 
 /* Any numbers may come from the peer. */
-static void senseless_wall_clocks_are_not_taken(void **state)
+TEST(senseless_wall_clocks_are_not_taken)
 {
-    (void)state;
     static const struct clock_wall none[] = {
         {0, 0},         {5, -1},           {0, INT64_MIN},   {0, INT64_MAX},
         {INT64_MIN, 1}, {INT64_MAX, 1000}, {1, 2 * CLOCK_S}, {INT64_MIN, INT64_MIN}};
@@ -403,9 +390,8 @@ static int by_size(const void *a, const void *b)
     return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
-static void on_a_quiet_link_the_bound_is_little_more_than_half_the_round_trip(void **state)
+TEST(on_a_quiet_link_the_bound_is_little_more_than_half_the_round_trip)
 {
-    (void)state;
     uint64_t seed = seed_start();
     static double ratios[PIECES_MAX];
     for (int i = 0; i < rounds(100); i++) {
@@ -431,9 +417,8 @@ static void step_a_clock(uint64_t *seed, int64_t at)
 }
 
 /* Between the step and the second exchange behind it nobody can know of it; from there on the bound holds again. */
-static void a_jump_is_counted_and_no_closed_piece_is_wrong(void **state)
+TEST(a_jump_is_counted_and_no_closed_piece_is_wrong)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int i = 0; i < rounds(200); i++) {
         walls = i % 2 ? TRUE_WALLS : NO_WALLS;
@@ -490,9 +475,8 @@ static struct clock_exchange nonsense(uint64_t *seed, const struct clock_exchang
     }
 }
 
-static void nonsense_changes_nothing(void **state)
+TEST(nonsense_changes_nothing)
 {
-    (void)state;
     uint64_t seed = seed_start();
     struct clock_piece piece;
     for (int i = 0; i < rounds(200); i++) {
@@ -514,9 +498,8 @@ static void nonsense_changes_nothing(void **state)
 }
 
 /* One exchange that contradicts the others, with times that could be: an answer to somebody else. */
-static void a_single_contradiction_is_dropped(void **state)
+TEST(a_single_contradiction_is_dropped)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int i = 0; i < rounds(200); i++) {
         begin(&seed, true);
@@ -540,9 +523,8 @@ static void a_single_contradiction_is_dropped(void **state)
 }
 
 /* A clock that stands still is not followed anywhere: the bound grows. */
-static void a_clock_that_stands_still_is_not_believed(void **state)
+TEST(a_clock_that_stands_still_is_not_believed)
 {
-    (void)state;
     struct clock_relation relation;
     clock_relation_init(&relation);
     for (int64_t i = 1; i < 100; i++) {
@@ -561,9 +543,8 @@ static void a_clock_that_stands_still_is_not_believed(void **state)
 
 /* ---- A path of two links ----------------------------------------------------------------------------------------- */
 
-static void bounds_add_up_along_a_path(void **state)
+TEST(bounds_add_up_along_a_path)
 {
-    (void)state;
     uint64_t seed = seed_start();
     static struct virtual_hosts first, second;
     for (int i = 0; i < rounds(100); i++) {
@@ -632,9 +613,8 @@ static const struct packet *other_end(const struct packet *here, const struct pa
 }
 
 /* Recorded packets of a TCP connection between two hosts with clocks of their own: each arrives after it was sent. */
-static void recorded_packets_arrive_after_they_were_sent(void **state)
+TEST(recorded_packets_arrive_after_they_were_sent)
 {
-    (void)state;
     struct packet own[PACKETS_MAX], peer[PACKETS_MAX];
     const char *folder = getenv("BEZEL_TEST_DATA");
     size_t n = folder ? read_packets(folder, "scp_src.csv", own) : 0, m = 0, taken = 0, seen = 0;
@@ -668,27 +648,4 @@ static void recorded_packets_arrive_after_they_were_sent(void **state)
         seen++;
     }
     assert_true(seen > 40);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_error_never_exceeds_its_bound),
-        cmocka_unit_test(kept_wall_clocks_narrow_the_bound_and_it_holds),
-        cmocka_unit_test(wall_clocks_that_contradict_the_exchanges_change_nothing),
-        cmocka_unit_test(wall_clocks_that_go_wrong_are_believed_no_more),
-        cmocka_unit_test(what_wrong_wall_clocks_narrowed_is_taken_back),
-        cmocka_unit_test(wall_clocks_that_are_set_are_not_believed),
-        cmocka_unit_test(kept_wall_clocks_are_read_every_second),
-        cmocka_unit_test(a_jump_within_an_exchange_is_within_a_piece),
-        cmocka_unit_test(senseless_wall_clocks_are_not_taken),
-        cmocka_unit_test(on_a_quiet_link_the_bound_is_little_more_than_half_the_round_trip),
-        cmocka_unit_test(a_jump_is_counted_and_no_closed_piece_is_wrong),
-        cmocka_unit_test(nonsense_changes_nothing),
-        cmocka_unit_test(a_single_contradiction_is_dropped),
-        cmocka_unit_test(a_clock_that_stands_still_is_not_believed),
-        cmocka_unit_test(bounds_add_up_along_a_path),
-        cmocka_unit_test(recorded_packets_arrive_after_they_were_sent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,16 +7,12 @@
  */
 #include "sensor/shm/counter_proof.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint64_t seed;
 
@@ -51,9 +47,8 @@ static struct guest any_guest(void)
     return (struct guest){.rate = any(0.02, 5), .start = any(0, 1e15)};
 }
 
-static void a_visit_bounds_how_far_processors_are_apart(void **state)
+TEST(a_visit_bounds_how_far_processors_are_apart)
 {
-    (void)state;
     int agreed = 0, apart = 0;
     for (int i = 0; i < 200000; i++) {
         struct guest g = any_guest();
@@ -85,9 +80,8 @@ static void a_visit_bounds_how_far_processors_are_apart(void **state)
     assert_true(agreed > 1000 && apart > 1000);
 }
 
-static void readings_that_cannot_be_are_no_agreement(void **state)
+TEST(readings_that_cannot_be_are_no_agreement)
 {
-    (void)state;
     const uint64_t ticks[] = {0, 1, 1000, 2000, 3000, UINT64_MAX, UINT64_MAX / 2, UINT64_MAX - 1000};
     const int64_t times[] = {0, 1000, 2000, 3000, INT64_MAX / 2};
     for (int i = 0; i < 100000; i++) {
@@ -136,9 +130,8 @@ static void feed(struct fed *f)
     (void)timebase_add(&f->tb, &p);
 }
 
-static void a_right_clock_never_contradicts_itself_and_a_jump_does(void **state)
+TEST(a_right_clock_never_contradicts_itself_and_a_jump_does)
 {
-    (void)state;
     int rounds = getenv("BEZEL_TEST_LIGHT") ? 300 : 3000;
     for (int i = 0; i < rounds; i++) {
         struct fed f;
@@ -159,9 +152,8 @@ static void a_right_clock_never_contradicts_itself_and_a_jump_does(void **state)
 }
 
 /* The machine on which this runs: whatever its clock source, a processor's visit is judged. */
-static void this_machines_processors_can_be_visited(void **state)
+TEST(this_machines_processors_can_be_visited)
 {
-    (void)state;
     struct counter_visit v;
     int64_t apart;
     int err = counter_proof_visit(0, &v);
@@ -178,11 +170,5 @@ static void this_machines_processors_can_be_visited(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_visit_bounds_how_far_processors_are_apart),
-        cmocka_unit_test(readings_that_cannot_be_are_no_agreement),
-        cmocka_unit_test(a_right_clock_never_contradicts_itself_and_a_jump_does),
-        cmocka_unit_test(this_machines_processors_can_be_visited),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

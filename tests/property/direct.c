@@ -12,22 +12,18 @@
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 #include "tests/lib/window_model.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { STREAMS = 5 };
 
@@ -154,9 +150,8 @@ static void begin_session(void)
     direct_offer_begin(&offer, window_oldest(w));
 }
 
-static void packets_come_in_order_once_a_session(void **unused)
+TEST_WITH(begin, end, packets_come_in_order_once_a_session)
 {
-    (void)unused;
     uint64_t taken = 0, again = 0, sessions = 1;
     begin_session();
     for (int i = 0; i < (light() ? 60000 : 600000); i++) {
@@ -220,12 +215,11 @@ static void *send_all(void *unused)
 
 /* A wake that is lost would leave the reader asleep with packets before it: it sleeps without a limit but the test's.
  */
-static void a_sleeper_is_woken_for_every_packet(void **unused)
+TEST_WITH(begin, end, a_sleeper_is_woken_for_every_packet)
 {
     pthread_t sender;
     uint64_t taken = 0, again = 0, wakes = 0;
     int64_t deadline = clock_now() + PATIENCE;
-    (void)unused;
     begin_session();
     assert_int_equal(pthread_create(&sender, NULL, send_all, NULL), 0);
     while (taken < SENT) {
@@ -246,10 +240,9 @@ static void a_sleeper_is_woken_for_every_packet(void **unused)
 }
 
 /* A byte that comes after its ring was seen, or out of spite, ends some waits at once, and not all from then on. */
-static void a_late_byte_is_read_in_the_end(void **unused)
+TEST_WITH(begin, end, a_late_byte_is_read_in_the_end)
 {
     int waits = 0;
-    (void)unused;
     begin_session();
     struct pollfd bell = {.fd = direct_reader_bell(reader), .events = POLLIN};
     assert_true(direct_reader_may_sleep(reader));
@@ -265,11 +258,10 @@ static void a_late_byte_is_read_in_the_end(void **unused)
 }
 
 /* Who rings faster than the reader hears would keep it there, if it were to read all. */
-static void a_reader_hears_a_bounded_number_of_rings_at_once(void **unused)
+TEST_WITH(begin, end, a_reader_hears_a_bounded_number_of_rings_at_once)
 {
     static const uint8_t many[PIPE_BUF];
     int before, after;
-    (void)unused;
     begin_session();
     while (write(offer.bell, many, sizeof many) > 0)
         ;
@@ -283,9 +275,8 @@ static void a_reader_hears_a_bounded_number_of_rings_at_once(void **unused)
 }
 
 /* As where its bezeld was killed, or has closed it to keep the receiver awake. */
-static void a_bell_that_nobody_can_ring_does_not_wake(void **unused)
+TEST_WITH(begin, end, a_bell_that_nobody_can_ring_does_not_wake)
 {
-    (void)unused;
     begin_session();
     struct pollfd bell = {.fd = direct_reader_bell(reader), .events = POLLIN};
     assert_true(direct_reader_may_sleep(reader));
@@ -333,9 +324,8 @@ static void read_whatever(void)
     }
 }
 
-static void whatever_is_in_page_and_window_the_reader_stays_in_bounds(void **unused)
+TEST_WITH(begin, end, whatever_is_in_page_and_window_the_reader_stays_in_bounds)
 {
-    (void)unused;
     for (int round = 0; round < (light() ? 100 : 1000); round++) {
         if (round > 0) {
             end(NULL);
@@ -373,9 +363,8 @@ static void whatever_is_in_page_and_window_the_reader_stays_in_bounds(void **unu
 }
 
 /* All of it is zeros from then on, which is no offer: it is refused all the same. */
-static void a_truncated_page_is_refused(void **unused)
+TEST_WITH(begin, end, a_truncated_page_is_refused)
 {
-    (void)unused;
     begin_session();
     assert_int_equal(direct_reader_fill(reader), 0);
     int fd = folder_open_file(&folder, DIRECT_NAME, O_RDWR);
@@ -386,10 +375,9 @@ static void a_truncated_page_is_refused(void **unused)
 }
 
 /* Below what is offered, and made as long as it was again: nothing of it is a packet any more. */
-static void a_truncated_window_is_refused(void **unused)
+TEST_WITH(begin, end, a_truncated_window_is_refused)
 {
     struct direct_packet p;
-    (void)unused;
     begin_session();
     assert_true(model_cut(w, 0));
     offer_all();
@@ -403,11 +391,10 @@ static void a_truncated_window_is_refused(void **unused)
     assert_int_equal(direct_reader_look(reader, &p), 0);
 }
 
-static void a_reader_refuses_what_is_not_its_senders(void **unused)
+TEST_WITH(begin, end, a_reader_refuses_what_is_not_its_senders)
 {
     char why[DIRECT_WHY_MAX];
     struct direct_reader *other;
-    (void)unused;
     const uint8_t another[16] = "another";
     assert_int_equal(direct_reader_open(dir, run, uuid, ~offer.page->proof, &other, why), BEZEL_EMALFORMED);
     assert_non_null(strstr(why, "another sender or machine"));
@@ -424,13 +411,12 @@ static void a_reader_refuses_what_is_not_its_senders(void **unused)
 }
 
 /* In place of a file there is another of its name: a link to the right one, a pipe, a folder, nothing, too little. */
-static void a_reader_refuses_what_is_no_page_or_window(void **unused)
+TEST_WITH(begin, end, a_reader_refuses_what_is_no_page_or_window)
 {
     static const char *const names[] = {DIRECT_NAME, WINDOW_NAME};
     enum { LINK, PIPE, FOLDER, NOTHING, EMPTY, KINDS };
     char why[DIRECT_WHY_MAX];
     struct direct_reader *other;
-    (void)unused;
     for (size_t i = 0; i < 2 * KINDS; i++) {
         const char *name = names[i / KINDS];
         int kind = i % KINDS;
@@ -452,20 +438,8 @@ static void a_reader_refuses_what_is_no_page_or_window(void **unused)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(packets_come_in_order_once_a_session, begin, end),
-        cmocka_unit_test_setup_teardown(a_sleeper_is_woken_for_every_packet, begin, end),
-        cmocka_unit_test_setup_teardown(a_late_byte_is_read_in_the_end, begin, end),
-        cmocka_unit_test_setup_teardown(a_reader_hears_a_bounded_number_of_rings_at_once, begin, end),
-        cmocka_unit_test_setup_teardown(a_bell_that_nobody_can_ring_does_not_wake, begin, end),
-        cmocka_unit_test_setup_teardown(whatever_is_in_page_and_window_the_reader_stays_in_bounds, begin, end),
-        cmocka_unit_test_setup_teardown(a_truncated_page_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(a_truncated_window_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(a_reader_refuses_what_is_not_its_senders, begin, end),
-        cmocka_unit_test_setup_teardown(a_reader_refuses_what_is_no_page_or_window, begin, end),
-    };
 #ifdef __SANITIZE_THREAD__ /* which has nothing to find where there is one thread */
     cmocka_set_test_filter("a_sleeper*");
 #endif
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

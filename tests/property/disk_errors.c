@@ -15,17 +15,14 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PROCESSES = 2, PACKETS = 12, RESTARTS = 8, TRIES = 40, SAID = 2048 };
 
@@ -266,15 +263,13 @@ static void fail_all(int64_t sync)
     fake_free(t.sensor);
 }
 
-static void past_any_error_of_the_disk_it_goes_on_without_a_loss(void **state)
+TEST(past_any_error_of_the_disk_it_goes_on_without_a_loss)
 {
-    (void)state;
     fail_all(STORE_SYNC_NEVER);
 }
 
-static void past_any_error_of_the_disk_what_it_acknowledged_is_in_stable_storage(void **state)
+TEST(past_any_error_of_the_disk_what_it_acknowledged_is_in_stable_storage)
 {
-    (void)state;
     fail_all(0);
 }
 
@@ -315,11 +310,10 @@ static uint64_t fill(struct scene *t, uint64_t size, unsigned saves)
     return used;
 }
 
-static void on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stored(void **state)
+TEST(on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stored)
 {
     enum { BEGINNING = 600 << 10, STEP = 512 << 10, SAVES = 200 /* of 40 s */ };
     struct scene t = {.sensor = make_sensor(6000), .sync = STORE_SYNC_NEVER, .fault = {.name = "a full disk"}};
-    (void)state;
     uint64_t step = light ? 6 * STEP : STEP;
     for (uint64_t room = 0; room < 3 * STORE_ROOM; room += 1 + seed_next(&seed) % step)
         (void)fill(&t, BEGINNING + STORE_RESERVE + room, SAVES);
@@ -327,12 +321,11 @@ static void on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stor
 }
 
 /* All packets are stored by then: what has no room is a write to the database, each in turn. */
-static void a_disk_that_is_full_only_at_the_end_gives_its_reserve_to_the_books(void **state)
+TEST(a_disk_that_is_full_only_at_the_end_gives_its_reserve_to_the_books)
 {
     enum { PAGE = 4 << 10, PAGES = 20 };
     uint64_t step = light ? 6 * PAGE : PAGE;
     struct scene t = {.sensor = make_sensor(300), .sync = STORE_SYNC_NEVER, .fault = {.name = "full at the end"}};
-    (void)state;
     uint64_t used = fill(&t, 0, 0);
     for (uint64_t more = 0; more < PAGES * PAGE; more += step)
         (void)fill(&t, used + more + seed_next(&seed) % step, 0);
@@ -401,10 +394,9 @@ static bool run_without_memory(struct scene *t, long left)
     return failed;
 }
 
-static void past_any_want_of_memory_it_goes_on_without_a_loss(void **state)
+TEST(past_any_want_of_memory_it_goes_on_without_a_loss)
 {
     struct scene t = {.sensor = make_sensor(40), .sync = STORE_SYNC_NEVER, .fault = {.name = "no memory"}};
-    (void)state;
     uint64_t stride = light ? 40 : 1;
     for (long left = 0; run_without_memory(&t, left); left += 1 + (long)(seed_next(&seed) % stride))
         ;
@@ -413,14 +405,7 @@ static void past_any_want_of_memory_it_goes_on_without_a_loss(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(past_any_error_of_the_disk_it_goes_on_without_a_loss),
-        cmocka_unit_test(past_any_error_of_the_disk_what_it_acknowledged_is_in_stable_storage),
-        cmocka_unit_test(on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stored),
-        cmocka_unit_test(a_disk_that_is_full_only_at_the_end_gives_its_reserve_to_the_books),
-        cmocka_unit_test(past_any_want_of_memory_it_goes_on_without_a_loss),
-    };
     seed = seed_start();
     light = getenv("BEZEL_TEST_LIGHT") != NULL;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -10,17 +10,13 @@
 #include "tests/lib/disk_calls.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { TEXT = 3000, VERSIONS = 6 };
 
@@ -142,16 +138,14 @@ static void end_everywhere(enum writer writer, bool power)
     scratch_remove(dir);
 }
 
-static void killed_anywhere_the_old_file_is_there_or_the_new_one(void **state)
+TEST(killed_anywhere_the_old_file_is_there_or_the_new_one)
 {
-    (void)state;
     for (enum writer writer = PLAIN; writer < WRITERS; writer++)
         end_everywhere(writer, false);
 }
 
-static void without_power_a_lasting_file_is_whole_or_an_older_one(void **state)
+TEST(without_power_a_lasting_file_is_whole_or_an_older_one)
 {
-    (void)state;
     for (int i = 0; i < (getenv("BEZEL_TEST_LIGHT") ? 2 : 10); i++)
         end_everywhere(LASTING, true);
 }
@@ -184,13 +178,12 @@ static uint64_t fail_at(enum writer writer, unsigned kinds, uint64_t at, int err
     return made;
 }
 
-static void an_error_at_any_call_leaves_the_old_file(void **state)
+TEST(an_error_at_any_call_leaves_the_old_file)
 {
     static const struct {
         unsigned kinds;
         int error; /* 0: in part */
     } faults[] = {{DISK_ROOM, ENOSPC}, {DISK_CHANGES, EIO}, {DISK_WRITES, 0}, {DISK_WRITES, EINTR}};
-    (void)state;
     for (enum writer writer = PLAIN; writer < WRITERS; writer++)
         for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
             uint64_t calls = fail_at(writer, faults[i].kinds, 0, faults[i].error);
@@ -202,11 +195,6 @@ static void an_error_at_any_call_leaves_the_old_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(killed_anywhere_the_old_file_is_there_or_the_new_one),
-        cmocka_unit_test(without_power_a_lasting_file_is_whole_or_an_older_one),
-        cmocka_unit_test(an_error_at_any_call_leaves_the_old_file),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -11,19 +11,15 @@
 #include "tests/lib/disk_calls.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 #include "tests/lib/told_packet.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PACKET_MOST = 30000 };
 enum { STEPS = 60, LIVES = 4, IMAGES = 40, TRIES = 20 };
@@ -216,15 +212,13 @@ static void live_many(bool power)
     scratch_remove(dir);
 }
 
-static void killed_again_and_again_it_has_exactly_what_was_appended(void **state)
+TEST(killed_again_and_again_it_has_exactly_what_was_appended)
 {
-    (void)state;
     live_many(false);
 }
 
-static void without_power_again_and_again_it_returns_nothing_that_was_not_appended(void **state)
+TEST(without_power_again_and_again_it_returns_nothing_that_was_not_appended)
 {
-    (void)state;
     live_many(true);
 }
 
@@ -260,7 +254,7 @@ static uint64_t live_with(const struct fault *fault, uint64_t at)
     return made;
 }
 
-static void past_any_error_of_the_disk_it_has_exactly_what_was_appended(void **state)
+TEST(past_any_error_of_the_disk_it_has_exactly_what_was_appended)
 {
     static const struct fault faults[] = {
         {"no room", DISK_ROOM, ENOSPC, 1},      {"no room for some time", DISK_ROOM, ENOSPC, 5},
@@ -268,7 +262,6 @@ static void past_any_error_of_the_disk_it_has_exactly_what_was_appended(void **s
         {"an error", DISK_CHANGES, EIO, 2},     {"an error of a read", DISK_READS, EIO, 1},
     };
     uint64_t rounds = getenv("BEZEL_TEST_LIGHT") ? 20 : 120;
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         uint64_t calls = live_with(&faults[i], 0), stride = calls / rounds + 1;
         printf("%s: one of %llu calls\n", faults[i].name, (unsigned long long)calls);
@@ -278,13 +271,12 @@ static void past_any_error_of_the_disk_it_has_exactly_what_was_appended(void **s
 }
 
 /* What the disk says is no packet may be one for the next owner. */
-static void a_spool_that_cannot_be_read_now_is_left_as_it_is(void **state)
+TEST(a_spool_that_cannot_be_read_now_is_left_as_it_is)
 {
     static const struct truth nothing;
     char dir[SCRATCH_PATH], elsewhere[SCRATCH_PATH];
     struct spool_found found;
     struct spool *s;
-    (void)state;
     scratch_make(dir);
     scratch_make(elsewhere);
     struct life *l = new_life(disk_new(dir), &nothing, false);
@@ -315,12 +307,11 @@ static void a_spool_that_cannot_be_read_now_is_left_as_it_is(void **state)
 }
 
 /* The disk changes bytes that the owner of the spool wrote, and has not read back yet. */
-static void bytes_that_change_under_it_are_not_returned(void **state)
+TEST(bytes_that_change_under_it_are_not_returned)
 {
     static uint8_t packet[WINDOW_PACKET_BYTES];
     char dir[SCRATCH_PATH];
     struct spool_found found;
-    (void)state;
     scratch_make(dir);
     struct spool *s = open_spool(dir, &found);
     uint32_t n = told_packet(0, PACKET_MOST, packet);
@@ -339,13 +330,6 @@ static void bytes_that_change_under_it_are_not_returned(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(killed_again_and_again_it_has_exactly_what_was_appended),
-        cmocka_unit_test(without_power_again_and_again_it_returns_nothing_that_was_not_appended),
-        cmocka_unit_test(past_any_error_of_the_disk_it_has_exactly_what_was_appended),
-        cmocka_unit_test(a_spool_that_cannot_be_read_now_is_left_as_it_is),
-        cmocka_unit_test(bytes_that_change_under_it_are_not_returned),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

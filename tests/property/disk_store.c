@@ -12,15 +12,12 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PROCESSES = 2, PACKETS = 16, LIVES = 4, IMAGES = 64, FIRST_IMAGES = 40, SAID = 2048, ROOM = 12 << 10 };
 
@@ -245,34 +242,29 @@ static void live_many(int64_t sync, bool power, uint64_t keep)
     assert_true(t.ends > 0);
 }
 
-static void killed_again_and_again_it_keeps_what_was_acknowledged(void **state)
+TEST(killed_again_and_again_it_keeps_what_was_acknowledged)
 {
-    (void)state;
     live_many(STORE_SYNC_NEVER, false, 0);
 }
 
-static void without_power_again_and_again_it_keeps_what_was_acknowledged_when_each_is_synced(void **state)
+TEST(without_power_again_and_again_it_keeps_what_was_acknowledged_when_each_is_synced)
 {
-    (void)state;
     live_many(0, true, 0);
 }
 
-static void without_power_again_and_again_it_keeps_what_was_acknowledged_when_all_are_synced_together(void **state)
+TEST(without_power_again_and_again_it_keeps_what_was_acknowledged_when_all_are_synced_together)
 {
-    (void)state;
     live_many(2 * CLOCK_MS, true, 0);
 }
 
 /* Most packets expire: in steps that may end anywhere. Nothing else is missing then, and the books stay exact. */
-static void killed_again_and_again_it_keeps_to_its_room(void **state)
+TEST(killed_again_and_again_it_keeps_to_its_room)
 {
-    (void)state;
     live_many(STORE_SYNC_NEVER, false, ROOM);
 }
 
-static void without_power_again_and_again_it_keeps_to_its_room(void **state)
+TEST(without_power_again_and_again_it_keeps_to_its_room)
 {
-    (void)state;
     live_many(0, true, ROOM);
 }
 
@@ -281,11 +273,10 @@ static void without_power_again_and_again_it_keeps_to_its_room(void **state)
  * different ages. Each file of the trace is the beginning of what was sent all the same, and a verifier comes to its
  * end.
  */
-static void without_power_and_never_synced_each_file_is_the_beginning_of_what_was_sent(void **state)
+TEST(without_power_and_never_synced_each_file_is_the_beginning_of_what_was_sent)
 {
     struct scene t = {.sensor = make_sensor(), .sync = STORE_SYNC_NEVER, .power = true};
     char base[SCRATCH_PATH], dir[SCRATCH_PATH + 8], said[SAID];
-    (void)state;
     story[0] = '\0';
     scratch_make(base);
     snprintf(dir, sizeof dir, "%s/run", base);
@@ -316,13 +307,12 @@ static void without_power_and_never_synced_each_file_is_the_beginning_of_what_wa
 }
 
 /* SQLite syncs the run directory too; the store does not rely on it. */
-static void what_the_store_synced_is_there_without_a_database(void **state)
+TEST(what_the_store_synced_is_there_without_a_database)
 {
     struct scene t = {.sensor = make_sensor()};
     char base[SCRATCH_PATH], left[SCRATCH_PATH], dir[SCRATCH_PATH + 8];
     struct store *store;
     struct dict *dict;
-    (void)state;
     scratch_make(base);
     scratch_make(left);
     struct life *l = new_life(&t, disk_new(base), NULL);
@@ -357,15 +347,6 @@ static void what_the_store_synced_is_there_without_a_database(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(killed_again_and_again_it_keeps_what_was_acknowledged),
-        cmocka_unit_test(without_power_again_and_again_it_keeps_what_was_acknowledged_when_each_is_synced),
-        cmocka_unit_test(without_power_again_and_again_it_keeps_what_was_acknowledged_when_all_are_synced_together),
-        cmocka_unit_test(without_power_and_never_synced_each_file_is_the_beginning_of_what_was_sent),
-        cmocka_unit_test(killed_again_and_again_it_keeps_to_its_room),
-        cmocka_unit_test(without_power_again_and_again_it_keeps_to_its_room),
-        cmocka_unit_test(what_the_store_synced_is_there_without_a_database),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

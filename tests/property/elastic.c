@@ -8,12 +8,7 @@
 #include "base/clock.h"
 #include "tests/lib/drawn_plant.h"
 #include "tests/lib/seed.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 enum { PLANTS = 32, FEW = 3 }; /* FEW: plants that elastic may take for others; one in a hundred, or less */
 
@@ -21,9 +16,8 @@ enum { PLANTS = 32, FEW = 3 }; /* FEW: plants that elastic may take for others; 
 #define STEP   1.25
 #define LENGTH (18 * CLOCK_S)
 
-static void what_a_fixed_period_holds_is_held_and_what_none_holds_is_told(void **unused)
+TEST(what_a_fixed_period_holds_is_held_and_what_none_holds_is_told)
 {
-    (void)unused;
     uint64_t seed = seed_start();
     int lost = 0, alarms = 0, untold = 0, feasible = 0;
     for (int i = 0; i < PLANTS; i++) {
@@ -44,12 +38,4 @@ static void what_a_fixed_period_holds_is_held_and_what_none_holds_is_told(void *
     assert_true(lost <= FEW);
     assert_true(alarms <= FEW);
     assert_true(untold <= FEW);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_fixed_period_holds_is_held_and_what_none_holds_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

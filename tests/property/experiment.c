@@ -7,13 +7,9 @@
 #include "base/file.h"
 #include "tests/lib/experiments.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 8000, TEXT_MAX = 1 << 14 };
 
@@ -118,12 +114,11 @@ static void edit(struct text *t)
     }
 }
 
-static void edited_files_are_answered(void **state)
+TEST(edited_files_are_answered)
 {
     glob_t files;
     size_t good = 0;
     struct text *t = malloc(sizeof *t);
-    (void)state;
     assert_non_null(t);
     assert_int_equal(glob("tests/golden/experiments/*.yaml", 0, NULL, &files), 0);
     for (int round = 0; round < ROUNDS; round++) {
@@ -145,7 +140,6 @@ static void edited_files_are_answered(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(edited_files_are_answered)};
     seed = seed_start();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -10,16 +10,12 @@
 #include "bezel/sensor.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { QUIET = 12, RINGS = QUIET + 1, EPOCHS = 20, POLLS = 60, FLOOD = 3000 };
 
@@ -133,9 +129,8 @@ static void murmur(void)
             say(&talkers[i], (uint32_t)(1 + seed_next(&seed) % 3));
 }
 
-static void quiet_rings_are_taken_by_the_next_poll(void **unused)
+TEST(quiet_rings_are_taken_by_the_next_poll)
 {
-    (void)unused;
     bool was_full = false;
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
         bool never = seed_next(&seed) % 2;
@@ -155,9 +150,8 @@ static void quiet_rings_are_taken_by_the_next_poll(void **unused)
 }
 
 /* In the next life of the external sensor, too. */
-static void of_single_records_every_ring_has_its_turn(void **unused)
+TEST(of_single_records_every_ring_has_its_turn)
 {
-    (void)unused;
     uint32_t before[RINGS];
     external_close(f.external, false);
     f.options.batch = false;
@@ -178,10 +172,6 @@ static void of_single_records_every_ring_has_its_turn(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quiet_rings_are_taken_by_the_next_poll),
-        cmocka_unit_test(of_single_records_every_ring_has_its_turn),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests_name("fairness", tests, begin, end);
+    return test_run(begin, end);
 }

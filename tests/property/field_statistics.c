@@ -9,16 +9,12 @@
 
 #include "base/bytes.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 __extension__ typedef __int128 wide;
 
@@ -211,9 +207,8 @@ static void check_packed(const struct field_statistics *s, enum dict_type type)
     free(bytes);
 }
 
-static void statistics_are_those_of_all_values(void **state)
+TEST(statistics_are_those_of_all_values)
 {
-    (void)state;
     seed = seed_start();
     for (int round = 0; round < 60; round++) {
         size_t memory = 1 << 20;
@@ -239,9 +234,8 @@ static void statistics_are_those_of_all_values(void **state)
 }
 
 /* Fields that find no memory stop; what was evaluated is a beginning of their values. */
-static void what_finds_no_memory_is_not_evaluated(void **state)
+TEST(what_finds_no_memory_is_not_evaluated)
 {
-    (void)state;
     seed = seed_start();
     size_t none = 0;
     assert_null(aspect_statistics_new(&aspect, &none));
@@ -282,9 +276,8 @@ static struct aspect_statistics *of_records(struct dict_aspect *a, const int64_t
 }
 
 /* A gauge is a float64, and often a length. */
-static void whole_numbers_of_a_float_field_are_exact_below_256(void **state)
+TEST(whole_numbers_of_a_float_field_are_exact_below_256)
 {
-    (void)state;
     struct dict_aspect gauge = {
         .kind = DICT_GAUGE, .field_count = 1, .fields = {{DICT_FLOAT64, "value", "frames", ""}}};
     for (int64_t v = -255; v < 256; v++) {
@@ -306,9 +299,8 @@ static void whole_numbers_of_a_float_field_are_exact_below_256(void **state)
     }
 }
 
-static void a_duration_below_0_is_unknown_and_a_tag_is_no_quantity(void **state)
+TEST(a_duration_below_0_is_unknown_and_a_tag_is_no_quantity)
 {
-    (void)state;
     size_t memory = 1 << 20;
     const int64_t values[] = {5, -1, 7, -1};
     struct dict_aspect span = {.kind = DICT_SPAN, .field_count = 1, .fields = {{DICT_INT64, "duration", "ns", ""}}};
@@ -327,9 +319,8 @@ static void a_duration_below_0_is_unknown_and_a_tag_is_no_quantity(void **state)
 }
 
 /* Random bits as float64 have more powers of two than a field has counters for. */
-static void bits_without_sense_take_bounded_memory(void **state)
+TEST(bits_without_sense_take_bounded_memory)
 {
-    (void)state;
     seed = seed_start();
     size_t memory = 1 << 20;
     struct dict_aspect noise = {.kind = DICT_EVENT, .field_count = 1, .fields = {{DICT_FLOAT64, "noise", "", ""}}};
@@ -347,16 +338,4 @@ static void bits_without_sense_take_bounded_memory(void **state)
     assert_true(memory > (1 << 20) - 300 * 1024);
     aspect_statistics_free(s, &memory);
     assert_int_equal(memory, 1 << 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics_are_those_of_all_values),
-        cmocka_unit_test(what_finds_no_memory_is_not_evaluated),
-        cmocka_unit_test(whole_numbers_of_a_float_field_are_exact_below_256),
-        cmocka_unit_test(a_duration_below_0_is_unknown_and_a_tag_is_no_quantity),
-        cmocka_unit_test(bits_without_sense_take_bounded_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

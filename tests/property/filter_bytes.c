@@ -7,6 +7,7 @@
  */
 #include "run/read/run_reader.h"
 #include "tests/lib/grown_run.h"
+#include "tests/lib/test.h"
 
 #include <sys/stat.h>
 
@@ -96,9 +97,8 @@ static uint64_t read_through(const struct record_filter *f)
     return bytes_read;
 }
 
-static void little_is_read_of_packets_that_a_filter_does_not_want(void **state)
+TEST(little_is_read_of_packets_that_a_filter_does_not_want)
 {
-    (void)state;
     uint64_t all = 0, read = 0;
     store_packets();
     for (unsigned i = 0; i < PACKETS; i++)
@@ -118,7 +118,6 @@ static void little_is_read_of_packets_that_a_filter_does_not_want(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(little_is_read_of_packets_that_a_filter_does_not_want)};
     seed = seed_start();
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

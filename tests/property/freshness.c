@@ -6,12 +6,7 @@
 #include "resmgr/policies/policy.h"
 #include "tests/lib/policy_arrays.h"
 #include "tests/lib/seed.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 enum { EVERY = 100000000, CASES = 40, STEPS = 1200 };
 
@@ -87,9 +82,8 @@ static struct end run(const struct world *w)
     return end;
 }
 
-static void a_latency_that_can_be_kept_is_kept_and_the_period_comes_to_rest(void **unused)
+TEST(a_latency_that_can_be_kept_is_kept_and_the_period_comes_to_rest)
 {
-    (void)unused;
     for (int i = 0; i < CASES; i++) {
         struct world w = {.cost = 20000, .bound = seed_between(&seed, 1e6, 400e6), .noise = 0.05};
         w.more = w.bound * seed_between(&seed, 0.001, 0.5);
@@ -101,9 +95,8 @@ static void a_latency_that_can_be_kept_is_kept_and_the_period_comes_to_rest(void
     }
 }
 
-static void a_hiccup_costs_what_has_held_no_more_than_a_half(void **unused)
+TEST(a_hiccup_costs_what_has_held_no_more_than_a_half)
 {
-    (void)unused;
     for (int i = 0; i < CASES; i++) {
         struct world w = {.cost = 20000, .bound = seed_between(&seed, 10e6, 100e6), .more = 1e5}, hiccup = w;
         hiccup.more = w.bound * 50;
@@ -117,9 +110,8 @@ static void a_hiccup_costs_what_has_held_no_more_than_a_half(void **unused)
     }
 }
 
-static void with_a_budget_too_it_is_kept_where_both_fit(void **unused)
+TEST(with_a_budget_too_it_is_kept_where_both_fit)
 {
-    (void)unused;
     for (int i = 0; i < CASES; i++) {
         struct world w = {.cost = 20000, .budget = seed_between(&seed, 1, 20), .noise = 0.05};
         double shortest = 100 * w.cost / w.budget; /* at about the whole budget */
@@ -133,9 +125,8 @@ static void with_a_budget_too_it_is_kept_where_both_fit(void **unused)
 }
 
 /* An effect shows when it was measured for a window, after the two samples that decide and carry out. */
-static void the_next_reduction_comes_when_the_effect_of_the_last_one_shows(void **unused)
+TEST(the_next_reduction_comes_when_the_effect_of_the_last_one_shows)
 {
-    (void)unused;
     const struct world w = {.cost = 20000, .bound = 1e3, .more = 1e6, .window = 5 * EVERY};
     static const enum experiment_policy judged_alone[] = {POLICY_INTEGRAL, POLICY_AIMD}; /* others act beside it */
     for (int i = 0; i < 2; i++) {
@@ -149,9 +140,8 @@ static void the_next_reduction_comes_when_the_effect_of_the_last_one_shows(void 
 }
 
 /* The window is longer than any pause between two tries: a reduction waits for the window all the same. */
-static void a_limit_that_looks_far_back_is_answered(void **unused)
+TEST(a_limit_that_looks_far_back_is_answered)
 {
-    (void)unused;
     for (int i = 0; i < POLICIES; i++) {
         struct world w = {.cost = 20000, .bound = 1e6, .more = 1e5, .window = 400 * CLOCK_S};
         begin(policies[i], 900 * CLOCK_MS);
@@ -161,9 +151,8 @@ static void a_limit_that_looks_far_back_is_answered(void **unused)
     }
 }
 
-static void where_the_budget_is_in_the_way_it_wins_and_that_is_said(void **unused)
+TEST(where_the_budget_is_in_the_way_it_wins_and_that_is_said)
 {
-    (void)unused;
     for (int i = 0; i < CASES; i++) {
         struct world w = {.cost = 20000, .budget = seed_between(&seed, 1, 20), .noise = 0.05};
         w.bound = 100 * w.cost / w.budget / seed_between(&seed, 5, 20);
@@ -178,9 +167,8 @@ static void where_the_budget_is_in_the_way_it_wins_and_that_is_said(void **unuse
     }
 }
 
-static void what_no_period_helps_is_said_at_the_shortest(void **unused)
+TEST(what_no_period_helps_is_said_at_the_shortest)
 {
-    (void)unused;
     for (int i = 0; i < CASES; i++) {
         struct world w = {.cost = 1000, .bound = 1e6, .more = 5e6, .noise = 0.05};
         begin(policies[i % POLICIES], (int64_t)seed_between(&seed, 100e3, 100e6));
@@ -191,9 +179,8 @@ static void what_no_period_helps_is_said_at_the_shortest(void **unused)
     }
 }
 
-static void the_literal_policies_do_not_answer_it_by_polling_less(void **unused)
+TEST(the_literal_policies_do_not_answer_it_by_polling_less)
 {
-    (void)unused;
     struct world w = {.cost = 1000, .bound = 1e6, .more = 5e6};
     begin(POLICY_SPP, 10 * CLOCK_MS);
     for (int i = 0; i < 20; i++)
@@ -205,15 +192,5 @@ static void the_literal_policies_do_not_answer_it_by_polling_less(void **unused)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_latency_that_can_be_kept_is_kept_and_the_period_comes_to_rest),
-        cmocka_unit_test(a_hiccup_costs_what_has_held_no_more_than_a_half),
-        cmocka_unit_test(with_a_budget_too_it_is_kept_where_both_fit),
-        cmocka_unit_test(the_next_reduction_comes_when_the_effect_of_the_last_one_shows),
-        cmocka_unit_test(a_limit_that_looks_far_back_is_answered),
-        cmocka_unit_test(where_the_budget_is_in_the_way_it_wins_and_that_is_said),
-        cmocka_unit_test(what_no_period_helps_is_said_at_the_shortest),
-        cmocka_unit_test(the_literal_policies_do_not_answer_it_by_polling_less),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -11,12 +11,7 @@
 #include "config/experiment.h"
 #include "sensor/shm/ring_reader.h"
 #include "tests/lib/seed.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 enum { CASES = 400, POLLS = 200, SETTLED = 40 };
 
@@ -69,9 +64,8 @@ static int64_t late(const struct world *w)
     return (int64_t)(seed_unit(&seed) * (double)(room < 20 * CLOCK_MS ? room : 20 * CLOCK_MS));
 }
 
-static void a_million_records_a_second_after_silence_are_all_taken(void **state)
+TEST(a_million_records_a_second_after_silence_are_all_taken)
 {
-    (void)state;
     for (int i = 0; i < CASES; i++) {
         struct world w = polling();
         w.flow = below(2) ? 0 : seed_between(&seed, 10, 1e6);
@@ -90,9 +84,8 @@ static void a_million_records_a_second_after_silence_are_all_taken(void **state)
     }
 }
 
-static void silence_lengthens_the_period_and_a_flood_makes_it_the_shortest_at_once(void **state)
+TEST(silence_lengthens_the_period_and_a_flood_makes_it_the_shortest_at_once)
 {
-    (void)state;
     for (int i = 0; i < CASES; i++) {
         struct world w = polling();
         for (int k = 0; k < 3; k++)
@@ -105,9 +98,8 @@ static void silence_lengthens_the_period_and_a_flood_makes_it_the_shortest_at_on
 }
 
 /* Which is what `sensing.poll.period: 1 ms` allowed, too. */
-static void what_a_ring_holds_for_the_shortest_period_is_taken_once_it_flows(void **state)
+TEST(what_a_ring_holds_for_the_shortest_period_is_taken_once_it_flows)
 {
-    (void)state;
     for (int i = 0; i < CASES; i++) {
         struct world w = polling();
         double most = (double)w.slots / ((double)w.shortest / 1e9);
@@ -122,9 +114,8 @@ static void what_a_ring_holds_for_the_shortest_period_is_taken_once_it_flows(voi
 
 /* ---- Spinning ---------------------------------------------------------------------------------------------------- */
 
-static void a_reader_that_spins_waits_no_longer_than_a_part_of_the_latency(void **state)
+TEST(a_reader_that_spins_waits_no_longer_than_a_part_of_the_latency)
 {
-    (void)state;
     assert_int_equal(gap_spin_longest(0), gap_spin_longest(CLOCK_S));
     assert_true(gap_spin_longest(0) <= 10 * CLOCK_US);
     for (int i = 0; i < CASES; i++) {
@@ -135,9 +126,8 @@ static void a_reader_that_spins_waits_no_longer_than_a_part_of_the_latency(void 
 }
 
 /* A look takes a time of its own, in which records flow as well. */
-static void it_leaves_a_writer_alone_and_no_ring_fills_up(void **state)
+TEST(it_leaves_a_writer_alone_and_no_ring_fills_up)
 {
-    (void)state;
     for (int i = 0; i < CASES; i++) {
         struct world w = {.slots = 64U << below(15), .longest = gap_spin_longest(0)};
         int64_t takes = 200 + below(800), looks = 0, begun = 0;
@@ -160,13 +150,6 @@ static void it_leaves_a_writer_alone_and_no_ring_fills_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_million_records_a_second_after_silence_are_all_taken),
-        cmocka_unit_test(silence_lengthens_the_period_and_a_flood_makes_it_the_shortest_at_once),
-        cmocka_unit_test(what_a_ring_holds_for_the_shortest_period_is_taken_once_it_flows),
-        cmocka_unit_test(a_reader_that_spins_waits_no_longer_than_a_part_of_the_latency),
-        cmocka_unit_test(it_leaves_a_writer_alone_and_no_ring_fills_up),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests_name("gap", tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -7,20 +7,14 @@
 #include "base/hash_index.h"
 #include "base/bitset.h"
 #include "tests/lib/seed.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 enum { SLOTS = 64, KEYS = 40, STEPS = 200000 };
 
 static uint64_t seed;
 
-static void an_index_answers_as_a_list_would(void **unused)
+TEST(an_index_answers_as_a_list_would)
 {
-    (void)unused;
     struct hash_index_slot slots[SLOTS] = {{0}};
     struct hash_index x = {slots, SLOTS - 1};
     int list[KEYS]; /* the number of each key, or -1 */
@@ -47,9 +41,8 @@ static void an_index_answers_as_a_list_would(void **unused)
     }
 }
 
-static void a_set_of_places_is_walked_in_order(void **unused)
+TEST(a_set_of_places_is_walked_in_order)
 {
-    (void)unused;
     for (int round = 0; round < 200; round++) {
         struct bitset s = {{0}};
         bool in[BITSET_MAX] = {false};
@@ -76,10 +69,6 @@ static void a_set_of_places_is_walked_in_order(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_index_answers_as_a_list_would),
-        cmocka_unit_test(a_set_of_places_is_walked_in_order),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests_name("index", tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -8,15 +8,11 @@
 #include "base/bytes.h"
 #include "run/model/latency.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { N = 500 };
 
@@ -73,9 +69,8 @@ static void assert_same(const struct histogram *a, const struct histogram *b)
         assert_true(histogram_quantile(a, i / 20.0) == histogram_quantile(b, i / 20.0));
 }
 
-static void quantiles_are_never_below_the_true_ones_and_within_the_bound(void **state)
+TEST(quantiles_are_never_below_the_true_ones_and_within_the_bound)
 {
-    (void)state;
     static double values[2 * N];
     static uint8_t packed[2 * N * HISTOGRAM_PACKED];
     seed = seed_start();
@@ -109,18 +104,16 @@ static void quantiles_are_never_below_the_true_ones_and_within_the_bound(void **
     }
 }
 
-static void without_memory_nothing_is_counted(void **state)
+TEST(without_memory_nothing_is_counted)
 {
-    (void)state;
     struct histogram h = {0};
     size_t memory = 0;
     assert_false(histogram_add_many(&h, 1, 1, &memory));
     histogram_free(&h, &memory);
 }
 
-static void what_is_no_histogram_is_malformed(void **state)
+TEST(what_is_no_histogram_is_malformed)
 {
-    (void)state;
     uint8_t packed[HISTOGRAM_PACKED] = {0};
     struct histogram h = {0};
     assert_int_equal(histogram_unpack(&h, packed, sizeof packed - 1, NULL), BEZEL_EMALFORMED);
@@ -135,9 +128,8 @@ static void what_is_no_histogram_is_malformed(void **state)
 
 /* ---- Ranks ------------------------------------------------------------------------------------------------------- */
 
-static void a_share_out_of_range_is_taken_as_its_nearest_bound(void **state)
+TEST(a_share_out_of_range_is_taken_as_its_nearest_bound)
 {
-    (void)state;
     struct latency l = {0};
     assert_int_equal(latency_quantile(&l, 0), 0);
     latency_add(&l, 3, 1);
@@ -148,9 +140,8 @@ static void a_share_out_of_range_is_taken_as_its_nearest_bound(void **state)
     latency_free(&l);
 }
 
-static void a_rank_is_the_share_rounded_up_as_people_count(void **state)
+TEST(a_rank_is_the_share_rounded_up_as_people_count)
 {
-    (void)state;
     for (uint64_t percent = 1; percent <= 100; percent++) {
         assert_int_equal(histogram_rank(100, (double)percent / 100), percent);
         assert_int_equal(histogram_rank(1000000, (double)percent / 100), percent * 10000);
@@ -173,9 +164,8 @@ static int ascending_ns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void latencies_are_never_below_the_true_ones_and_at_most_a_32nd_above(void **state)
+TEST(latencies_are_never_below_the_true_ones_and_at_most_a_32nd_above)
 {
-    (void)state;
     static int64_t values[N];
     static uint8_t blob[LATENCY_PACKED_MAX];
     seed = seed_start();
@@ -205,9 +195,8 @@ static void latencies_are_never_below_the_true_ones_and_at_most_a_32nd_above(voi
 }
 
 /* One below the start of a bucket lies in another; the start, and what is between, do not. */
-static void a_bucket_starts_where_it_says(void **state)
+TEST(a_bucket_starts_where_it_says)
 {
-    (void)state;
     seed = seed_start();
     int64_t below = (INT64_C(1) << 60) - 1; /* as a double it is 2^60, of the next bucket */
     assert_true(latency_bucket_start(below) <= below);
@@ -224,9 +213,8 @@ static void a_bucket_starts_where_it_says(void **state)
 }
 
 /* Value 5 was number 5; number 64 + 32 * 4 + 7, those from (32 + 7) * 2^5 on. */
-static void latencies_of_earlier_runs_are_read(void **state)
+TEST(latencies_of_earlier_runs_are_read)
 {
-    (void)state;
     uint8_t blob[8 + 2 * HISTOGRAM_PACKED];
     struct latency l = {0};
     bytes_put_u64(blob, 1270);
@@ -243,19 +231,4 @@ static void latencies_of_earlier_runs_are_read(void **state)
     bytes_put_u32(blob + 8, UINT32_MAX);
     assert_int_equal(latency_unpack(&l, blob, sizeof blob), BEZEL_EMALFORMED);
     latency_free(&l);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_are_never_below_the_true_ones_and_within_the_bound),
-        cmocka_unit_test(without_memory_nothing_is_counted),
-        cmocka_unit_test(what_is_no_histogram_is_malformed),
-        cmocka_unit_test(a_share_out_of_range_is_taken_as_its_nearest_bound),
-        cmocka_unit_test(a_rank_is_the_share_rounded_up_as_people_count),
-        cmocka_unit_test(latencies_are_never_below_the_true_ones_and_at_most_a_32nd_above),
-        cmocka_unit_test(a_bucket_starts_where_it_says),
-        cmocka_unit_test(latencies_of_earlier_runs_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

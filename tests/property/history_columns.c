@@ -4,15 +4,10 @@
 /* Columns of a history against the values themselves, at random times: bursts, pauses, and many times its room. */
 #include "run/history/history_columns.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { MOST = 40000, ROOM = 20000, COLUMNS = 4096 };
 
@@ -60,9 +55,8 @@ static void expect_same(const struct history_columns *h, size_t count, int64_t f
     }
 }
 
-static void columns_are_those_of_the_values(void **unused)
+TEST(columns_are_those_of_the_values)
 {
-    (void)unused;
     seed = seed_start();
     for (int round = 0; round < 20; round++) {
         struct history_columns h = {0};
@@ -86,9 +80,8 @@ static void columns_are_those_of_the_values(void **unused)
 }
 
 /* As when a database was made anew from its files: columns of one width are the same. */
-static void the_order_in_which_values_come_makes_no_difference(void **unused)
+TEST(the_order_in_which_values_come_makes_no_difference)
 {
-    (void)unused;
     for (int round = 0; round < 20; round++) {
         struct history_columns right = {0}, other = {0};
         size_t count = below(20000) + 1;
@@ -116,13 +109,4 @@ static void the_order_in_which_values_come_makes_no_difference(void **unused)
         history_columns_fini(&right);
         history_columns_fini(&other);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_are_those_of_the_values),
-        cmocka_unit_test(the_order_in_which_values_come_makes_no_difference),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,15 +9,11 @@
 #include "base/clock.h"
 #include "base/saturate.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 400, KEYS = 40, CLIENTS = 4, SOURCES = 1 + CLIENTS, POSITIONS = 5, MOST = KEYS * SOURCES * POSITIONS };
 
@@ -211,9 +207,8 @@ static void check_statistics(struct interval *in, enum experiment_metric_kind ki
         }
 }
 
-static void all_that_belong_together_are_found_in_any_order(void **state)
+TEST(all_that_belong_together_are_found_in_any_order)
 {
-    (void)state;
     static const enum experiment_metric_kind kinds[] = {METRIC_MEAN, METRIC_MIN, METRIC_MAX};
     seed = seed_start();
     for (int i = 0; i < ROUNDS; i++) {
@@ -251,9 +246,8 @@ static uint64_t sum_of(const uint64_t *counts, int n)
     return sum;
 }
 
-static void everything_is_accounted_for_with_little_memory(void **state)
+TEST(everything_is_accounted_for_with_little_memory)
 {
-    (void)state;
     for (int i = 0; i < 20; i++) {
         struct interval *in;
         struct experiment_metric m = {.kind = METRIC_INTERVAL, .window = 10 * CLOCK_MS, .share = 0.9};
@@ -315,9 +309,8 @@ static bool plain_window(const int64_t took[], const int64_t ended[], int n, int
     return count > 0;
 }
 
-static void each_end_counts_in_one_of_windows_that_follow_one_another(void **state)
+TEST(each_end_counts_in_one_of_windows_that_follow_one_another)
 {
-    (void)state;
     static int64_t took[PAIRS], ended[PAIRS];
     for (int round = 0; round < 6; round++) {
         struct interval *in;
@@ -348,14 +341,4 @@ static void each_end_counts_in_one_of_windows_that_follow_one_another(void **sta
         }
         interval_free(in);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_that_belong_together_are_found_in_any_order),
-        cmocka_unit_test(everything_is_accounted_for_with_little_memory),
-        cmocka_unit_test(each_end_counts_in_one_of_windows_that_follow_one_another),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

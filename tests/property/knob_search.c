@@ -5,13 +5,9 @@
 #include "resmgr/control/knob_search.h"
 #include "base/clock.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 enum { CASES = 200, STEPS = 4000, DELAY = 6 };
 
@@ -99,11 +95,10 @@ static struct plant make_plant(double needed)
     return p;
 }
 
-static void whatever_is_observed_the_value_stays_in_both_bounds(void **unused)
+TEST(whatever_is_observed_the_value_stays_in_both_bounds)
 {
     static const double margins[] = {0, -0.1, 0.1, -1e300, 1e300, -1e-300, -50, 3};
     static const int32_t ends[] = {INT32_MIN, INT32_MIN + 1, -7, -1, 0, 1, 5, 100, INT32_MAX - 1, INT32_MAX};
-    (void)unused;
     for (int i = 0; i < CASES; i++) {
         begin();
         file.step = seed_next(&seed) % 2 ? (uint32_t)whole(1, INT32_MAX) : 0;
@@ -145,9 +140,8 @@ static void whatever_is_observed_the_value_stays_in_both_bounds(void **unused)
  * otherwise, which few are: where noise breaks the limit once in hundreds of instants, half of what is left is added
  * each time.
  */
-static void under_a_constant_load_it_comes_to_rest_next_to_the_least_that_is_enough(void **unused)
+TEST(under_a_constant_load_it_comes_to_rest_next_to_the_least_that_is_enough)
 {
-    (void)unused;
     int restless = 0;
     for (int i = 0; i < CASES; i++) {
         begin();
@@ -171,9 +165,8 @@ static void under_a_constant_load_it_comes_to_rest_next_to_the_least_that_is_eno
     assert_in_range(restless, 0, 1);
 }
 
-static void what_is_broken_holds_after_a_few_settling_times(void **unused)
+TEST(what_is_broken_holds_after_a_few_settling_times)
 {
-    (void)unused;
     for (int i = 0; i < CASES; i++) {
         begin();
         struct plant p = make_plant(uniform(0.02, 0.95));
@@ -184,9 +177,8 @@ static void what_is_broken_holds_after_a_few_settling_times(void **unused)
     }
 }
 
-static void once_the_load_ends_it_returns_to_where_the_program_had_it(void **unused)
+TEST(once_the_load_ends_it_returns_to_where_the_program_had_it)
 {
-    (void)unused;
     for (int i = 0; i < CASES; i++) {
         begin();
         struct plant p = make_plant(uniform(0.2, 0.95));
@@ -201,9 +193,8 @@ static void once_the_load_ends_it_returns_to_where_the_program_had_it(void **unu
 }
 
 /* Where one of two is worse off, it is turned at least as far. */
-static void the_worse_it_is_the_further_it_is_turned(void **unused)
+TEST(the_worse_it_is_the_further_it_is_turned)
 {
-    (void)unused;
     for (int i = 0; i < CASES; i++) {
         begin();
         struct plant p = make_plant(uniform(0.3, 0.95));
@@ -225,9 +216,8 @@ static void the_worse_it_is_the_further_it_is_turned(void **unused)
     }
 }
 
-static void where_all_of_it_is_not_enough_it_stays_there_and_that_is_said(void **unused)
+TEST(where_all_of_it_is_not_enough_it_stays_there_and_that_is_said)
 {
-    (void)unused;
     for (int i = 0; i < CASES; i++) {
         begin();
         struct plant p = make_plant(uniform(1.2, 2.5));
@@ -241,9 +231,8 @@ static void where_all_of_it_is_not_enough_it_stays_there_and_that_is_said(void *
     }
 }
 
-static void what_does_not_help_is_given_back_and_seldom_tried_again(void **unused)
+TEST(what_does_not_help_is_given_back_and_seldom_tried_again)
 {
-    (void)unused;
     for (int i = 0; i < CASES / 4; i++) {
         begin();
         struct plant p = {.load = uniform(0.05, 0.8)};
@@ -257,9 +246,8 @@ static void what_does_not_help_is_given_back_and_seldom_tried_again(void **unuse
     }
 }
 
-static void what_is_unknown_moves_nothing_and_the_time_does_not_count(void **unused)
+TEST(what_is_unknown_moves_nothing_and_the_time_does_not_count)
 {
-    (void)unused;
     begin();
     struct plant p = make_plant(0.5);
     struct knob_search_limit unknown = {
@@ -272,9 +260,8 @@ static void what_is_unknown_moves_nothing_and_the_time_does_not_count(void **unu
     assert_memory_equal(&before, &knob_search, sizeof knob_search);
 }
 
-static void who_is_to_give_way_first_is_waited_for(void **unused)
+TEST(who_is_to_give_way_first_is_waited_for)
 {
-    (void)unused;
     begin();
     struct knob_search_limit limit = {
         .state = LIMIT_VIOLATED, .margin = -0.1, .helps = false, .returns = true, .elapsed = EVERY};
@@ -290,9 +277,8 @@ static void who_is_to_give_way_first_is_waited_for(void **unused)
     assert_int_equal(knob_search_step(&knob_search, &file, SETTLE, &seen, &limit), KNOB_SEARCH_RETURN);
 }
 
-static void what_an_operator_sets_is_where_it_begins_and_returns_to(void **unused)
+TEST(what_an_operator_sets_is_where_it_begins_and_returns_to)
 {
-    (void)unused;
     for (int i = 0; i < CASES; i++) {
         begin();
         struct plant p = make_plant(0.5);
@@ -309,18 +295,6 @@ static void what_an_operator_sets_is_where_it_begins_and_returns_to(void **unuse
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_is_observed_the_value_stays_in_both_bounds),
-        cmocka_unit_test(under_a_constant_load_it_comes_to_rest_next_to_the_least_that_is_enough),
-        cmocka_unit_test(what_is_broken_holds_after_a_few_settling_times),
-        cmocka_unit_test(once_the_load_ends_it_returns_to_where_the_program_had_it),
-        cmocka_unit_test(the_worse_it_is_the_further_it_is_turned),
-        cmocka_unit_test(where_all_of_it_is_not_enough_it_stays_there_and_that_is_said),
-        cmocka_unit_test(what_does_not_help_is_given_back_and_seldom_tried_again),
-        cmocka_unit_test(what_is_unknown_moves_nothing_and_the_time_does_not_count),
-        cmocka_unit_test(who_is_to_give_way_first_is_waited_for),
-        cmocka_unit_test(what_an_operator_sets_is_where_it_begins_and_returns_to),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "run/levels/levels_internal.h"
 #include "run/store/trace_reader.h"
 #include "tests/lib/grown_run.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
 
@@ -356,9 +357,8 @@ static void assert_bounded(const struct levels *l)
     }
 }
 
-static void many_records_have_levels_that_are_right(void **state)
+TEST(many_records_have_levels_that_are_right)
 {
-    (void)state;
     static struct grown g;
     for (int round = 0; round < 4; round++) {
         struct rhythm rhythm[2] = {{10 * CLOCK_S, 10}, {10 * CLOCK_S, 20}};
@@ -387,9 +387,8 @@ static void many_records_have_levels_that_are_right(void **state)
     }
 }
 
-static void a_growing_run_has_the_columns_of_its_records(void **state)
+TEST(a_growing_run_has_the_columns_of_its_records)
 {
-    (void)state;
     static struct grown g;
     for (int round = 0; round < 4; round++) {
         grown_open(&g, "grows");
@@ -418,9 +417,8 @@ static void a_growing_run_has_the_columns_of_its_records(void **state)
 /* ---- what is refused --------------------------------------------------------------------------------------------- */
 
 /* Bytes of a packet that are changed at random are taken, or refused, as packet_check() does. */
-static void the_builder_refuses_what_a_check_refuses(void **state)
+TEST(the_builder_refuses_what_a_check_refuses)
 {
-    (void)state;
     static struct grown g;
     static uint8_t packet[1 << 16];
     unsigned refused = 0, taken = 0;
@@ -459,11 +457,6 @@ static void the_builder_refuses_what_a_check_refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_records_have_levels_that_are_right),
-        cmocka_unit_test(the_builder_refuses_what_a_check_refuses),
-        cmocka_unit_test(a_growing_run_has_the_columns_of_its_records),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

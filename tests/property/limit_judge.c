@@ -8,13 +8,9 @@
 #include "resmgr/agent/limit_judge.h"
 #include "base/clock.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 enum { CASES = 3000, INSTANTS = 60 };
 
@@ -70,9 +66,8 @@ static int64_t draw_interval(int64_t reach)
     }
 }
 
-static void every_interval_is_counted_once_and_no_gap_as_judged(void **state)
+TEST(every_interval_is_counted_once_and_no_gap_as_judged)
 {
-    (void)state;
     for (int c = 0; c < CASES; c++) {
         struct experiment_limit limit = {.kind = seed_next(&seed) % 2 ? LIMIT_HOLD : LIMIT_EXPECT,
                                          .compare = COMPARE_AT_MOST,
@@ -107,7 +102,6 @@ static void every_interval_is_counted_once_and_no_gap_as_judged(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_interval_is_counted_once_and_no_gap_as_judged)};
     seed = seed_start();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

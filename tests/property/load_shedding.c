@@ -6,12 +6,7 @@
 #include "resmgr/policies/policy.h"
 #include "tests/lib/policy_arrays.h"
 #include "tests/lib/seed.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 enum { EVERY = 100000000, CASES = 24, LEVELS_MAX = 6, BUDGET = 10, SETTLE = 1200 };
 
@@ -73,9 +68,8 @@ static double left(const struct world *w, uint32_t count)
     return sum;
 }
 
-static void as_few_give_way_as_make_it_fit_and_nothing_is_turned_off(void **unused)
+TEST(as_few_give_way_as_make_it_fit_and_nothing_is_turned_off)
 {
-    (void)unused;
     for (int i = 0; i < CASES; i++) {
         struct world w = {.levels = 2 + (uint32_t)(seed_next(&seed) % (LEVELS_MAX - 1))};
         uint32_t needed = (uint32_t)(seed_next(&seed) % w.levels);
@@ -96,9 +90,8 @@ static void as_few_give_way_as_make_it_fit_and_nothing_is_turned_off(void **unus
     }
 }
 
-static void what_does_not_fit_without_all_but_the_most_important_is_off_and_infeasible(void **unused)
+TEST(what_does_not_fit_without_all_but_the_most_important_is_off_and_infeasible)
 {
-    (void)unused;
     for (int i = 0; i < CASES / 2; i++) {
         struct world w = {.levels = 3, .percent = {5, 5, seed_between(&seed, 15, 60)}};
         begin(policies[i % POLICIES], w.levels);
@@ -114,9 +107,8 @@ static void what_does_not_fit_without_all_but_the_most_important_is_off_and_infe
     }
 }
 
-static void after_the_load_they_come_back_in_the_reverse_order(void **unused)
+TEST(after_the_load_they_come_back_in_the_reverse_order)
 {
-    (void)unused;
     for (int i = 0; i < CASES / 2; i++) {
         struct world w = {.levels = 4, .percent = {20, 20, 20, 1}};
         begin(policies[i % POLICIES], w.levels);
@@ -133,9 +125,8 @@ static void after_the_load_they_come_back_in_the_reverse_order(void **unused)
     }
 }
 
-static void where_all_aspects_are_alike_none_gives_way(void **unused)
+TEST(where_all_aspects_are_alike_none_gives_way)
 {
-    (void)unused;
     struct world w = {.levels = 1, .percent = {50}};
     begin(POLICY_ELASTIC, 1);
     for (int k = 0; k < 300; k++)
@@ -144,9 +135,8 @@ static void where_all_aspects_are_alike_none_gives_way(void **unused)
     assert_false(state.members[0].on);
 }
 
-static void the_literal_policies_turn_all_off_at_once(void **unused)
+TEST(the_literal_policies_turn_all_off_at_once)
 {
-    (void)unused;
     struct world w = {.levels = 3, .percent = {20, 20, 20}};
     begin(POLICY_SPP, 1);
     state.members[0].load_shedding.levels = 0;
@@ -157,12 +147,5 @@ static void the_literal_policies_turn_all_off_at_once(void **unused)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_few_give_way_as_make_it_fit_and_nothing_is_turned_off),
-        cmocka_unit_test(what_does_not_fit_without_all_but_the_most_important_is_off_and_infeasible),
-        cmocka_unit_test(after_the_load_they_come_back_in_the_reverse_order),
-        cmocka_unit_test(where_all_aspects_are_alike_none_gives_way),
-        cmocka_unit_test(the_literal_policies_turn_all_off_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -11,14 +11,10 @@
 #include "mdr/manage.h"
 #include "resmgr/agent/leadership.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { NODES = 4, MANAGERS = 6, QUEUE = 4096, BUDGET = 10 };
 
@@ -406,9 +402,8 @@ static bool all_was_tried(void)
     return enough;
 }
 
-static void no_setpoint_is_applied_that_must_not_be(void **state)
+TEST(no_setpoint_is_applied_that_must_not_be)
 {
-    (void)state;
     applied = 0;
     memset(refused, 0, sizeof refused);
     for (int i = 0; i < rounds() || (i < 10 * rounds() && !all_was_tried()); i++) { /* few rounds may be unlucky */
@@ -424,9 +419,8 @@ static void no_setpoint_is_applied_that_must_not_be(void **state)
     assert_true(all_was_tried());
 }
 
-static void all_nodes_come_to_the_decisions_of_the_newest_manager(void **state)
+TEST(all_nodes_come_to_the_decisions_of_the_newest_manager)
 {
-    (void)state;
     for (int i = 0; i < rounds() / 3; i++) {
         begin(policies[(size_t)i % 4]);
         for (int k = 0; k < 10; k++) {
@@ -442,9 +436,8 @@ static void all_nodes_come_to_the_decisions_of_the_newest_manager(void **state)
     }
 }
 
-static void setpoints_that_are_a_second_late_are_not_applied(void **state)
+TEST(setpoints_that_are_a_second_late_are_not_applied)
 {
-    (void)state;
     begin(POLICY_ELASTIC);
     applied = 0;
     for (int64_t until = now + 30 * CLOCK_S; now < until;) {
@@ -467,10 +460,5 @@ static void setpoints_that_are_a_second_late_are_not_applied(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_setpoint_is_applied_that_must_not_be),
-        cmocka_unit_test(all_nodes_come_to_the_decisions_of_the_newest_manager),
-        cmocka_unit_test(setpoints_that_are_a_second_late_are_not_applied),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

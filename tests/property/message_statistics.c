@@ -11,18 +11,14 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 #include "views/top/top_source.h"
 
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 enum { CLIENT, SERVER, MESSAGES = 600, RECORDS_MOST = 6 * MESSAGES };
 enum { TICK = 1, SENT = 3, RECEIVED = 4 }; /* aspects of either */
@@ -230,9 +226,8 @@ static void check_top(void)
 
 static const struct record_tables_wanted messages = {.messages = true};
 
-static void messages_come_to_what_their_list_says(void **state)
+TEST(messages_come_to_what_their_list_says)
 {
-    (void)state;
     struct record_tables t;
     uint64_t read = 0;
     seed = seed_start();
@@ -254,9 +249,8 @@ static void messages_come_to_what_their_list_says(void **state)
     record_tables_free(&t);
 }
 
-static void what_is_no_run_is_refused(void **state)
+TEST(what_is_no_run_is_refused)
 {
-    (void)state;
     struct record_tables t;
     assert_int_equal(record_tables_read("/nonexistent", &messages, INT64_MAX, &t), BEZEL_ENOENT);
     record_tables_free(&t);
@@ -264,9 +258,5 @@ static void what_is_no_run_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_come_to_what_their_list_says),
-        cmocka_unit_test(what_is_no_run_is_refused),
-    };
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

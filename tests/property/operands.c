@@ -6,15 +6,11 @@
  */
 #include "metric/evaluator.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 20000, SAMPLES = 20 };
 
@@ -38,9 +34,8 @@ static double within(const struct evaluator *e)
     return e->value + (2 * seed_unit(&seed) - 1) * e->resolution;
 }
 
-static void every_result_within_the_errors_is_within_that_of_the_metric(void **state)
+TEST(every_result_within_the_errors_is_within_that_of_the_metric)
 {
-    (void)state;
     const struct experiment_metric rate = {.kind = METRIC_RATE};
     for (int round = 0; round < ROUNDS; round++) {
         bool is_ratio = seed_next(&seed) % 2;
@@ -65,8 +60,5 @@ static void every_result_within_the_errors_is_within_that_of_the_metric(void **s
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_result_within_the_errors_is_within_that_of_the_metric),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

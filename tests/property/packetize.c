@@ -9,17 +9,13 @@
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include <cmocka.h>
 
 enum {
     MOST_VALUES = 12,
@@ -214,26 +210,15 @@ static void what_was_recorded_is_cut(bool batch, uint32_t ring, uint64_t records
     unsetenv("BEZEL_RING_RECORDS");
 }
 
-static void batches_hold_what_was_recorded(void **unused)
+TEST(batches_hold_what_was_recorded)
 {
-    (void)unused;
     uint64_t seed = seed_start();
     what_was_recorded_is_cut(true, 64, RECORDS, seed);
     what_was_recorded_is_cut(true, 1024, RECORDS, seed_next(&seed));
     what_was_recorded_is_cut(true, LONG_RING, 2 * LONG_RING, seed_next(&seed));
 }
 
-static void single_records_hold_what_was_recorded(void **unused)
+TEST(single_records_hold_what_was_recorded)
 {
-    (void)unused;
     what_was_recorded_is_cut(false, 64, RECORDS / 4, seed_start()); /* a poll each */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_hold_what_was_recorded),
-        cmocka_unit_test(single_records_hold_what_was_recorded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

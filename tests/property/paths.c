@@ -11,14 +11,10 @@
 #include "analysis/slack.h"
 
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { THREADS = 5, STEPS = 12, TICKS = 4000, MESSAGES = THREADS * STEPS };
 enum { TICK = 10000 }; /* ns */
@@ -574,9 +570,8 @@ static void check_slack(unsigned thread, long until)
     slack_fini(&s);
 }
 
-static void test_random(void **state)
+TEST(test_random)
 {
-    (void)state;
     unsigned rounds = getenv("BEZEL_TEST_LIGHT") ? 500 : 5000;
     for (unsigned round = 0; round < rounds; round++) {
         draw_programs();
@@ -599,6 +594,5 @@ static void test_random(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -8,13 +8,9 @@
  */
 #include "export/perfetto_tracks.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { SLICES = 40, ROUNDS = 2000, TIMES = 24 };
 
@@ -64,9 +60,8 @@ static int read_back(const struct perfetto_slice *slices, int n)
     return fitted;
 }
 
-static void any_slices(void **state)
+TEST(any_slices)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int round = 0; round < ROUNDS; round++) {
         struct perfetto_slice slices[SLICES];
@@ -89,9 +84,8 @@ static int64_t grow(uint64_t *seed, struct perfetto_slice *slices, int *n, int d
     return at + (int64_t)(seed_next(seed) % 2);
 }
 
-static void nested_ones_fit(void **state)
+TEST(nested_ones_fit)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int round = 0; round < ROUNDS; round++) {
         struct perfetto_slice slices[SLICES];
@@ -102,9 +96,8 @@ static void nested_ones_fit(void **state)
     }
 }
 
-static void what_is_forgotten_does_not_fit(void **state)
+TEST(what_is_forgotten_does_not_fit)
 {
-    (void)state;
     struct perfetto_track track = {.end = INT64_MIN, .forgotten = INT64_MIN};
     for (int64_t i = 0; i <= PERFETTO_ROOTS; i++)
         assert_true(perfetto_fits(&track, (struct perfetto_slice){2 * i, 2 * i + 1}));
@@ -112,14 +105,4 @@ static void what_is_forgotten_does_not_fit(void **state)
     assert_false(perfetto_fits(&track, (struct perfetto_slice){1, 3 * PERFETTO_ROOTS}));
     assert_true(perfetto_fits(&track, (struct perfetto_slice){2 * PERFETTO_ROOTS - 1, 3 * PERFETTO_ROOTS}));
     free(track.roots);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_slices),
-        cmocka_unit_test(nested_ones_fit),
-        cmocka_unit_test(what_is_forgotten_does_not_fit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

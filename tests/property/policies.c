@@ -5,14 +5,10 @@
 #include "base/clock.h"
 #include "tests/lib/policy_arrays.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { EVERY = 100000000, TEN_SECONDS = 100, BUDGET = 10, ROUNDS = 12, ROUNDS_LIGHT = 4 };
 
@@ -125,9 +121,8 @@ static void see_anything(struct policy_observation *o)
                                                 .unconfirmed = seed_next(&seed) % 2};
 }
 
-static void whatever_is_observed_periods_stay_in_bounds_and_the_same_makes_the_same(void **unused)
+TEST(whatever_is_observed_periods_stay_in_bounds_and_the_same_makes_the_same)
 {
-    (void)unused;
     static struct policy_member twin_members[PLANT_NODES_MAX];
     static struct policy_member_actions twin_actions[PLANT_NODES_MAX];
     static struct policy_state twin = {.members = twin_members};
@@ -172,9 +167,8 @@ static void lie(struct policy_observation *o, int kind)
         }
 }
 
-static void what_cannot_be_true_moves_nothing(void **unused)
+TEST(what_cannot_be_true_moves_nothing)
 {
-    (void)unused;
     for (int policy = 0; policy < EXPERIMENT_POLICY_COUNT; policy++)
         for (int kind = 0; kind < 8; kind++) {
             struct plant p = any_plant();
@@ -190,9 +184,8 @@ static void what_cannot_be_true_moves_nothing(void **unused)
         }
 }
 
-static void time_that_stands_still_or_runs_back_moves_nothing_that_goes_by_measurements(void **unused)
+TEST(time_that_stands_still_or_runs_back_moves_nothing_that_goes_by_measurements)
 {
-    (void)unused;
     for (int k = 0; k < AT_REST; k++)
         for (int kind = 0; kind < 3; kind++) {
             struct plant p = any_plant();
@@ -207,9 +200,8 @@ static void time_that_stands_still_or_runs_back_moves_nothing_that_goes_by_measu
         }
 }
 
-static void a_lie_now_and_then_does_not_make_it_swing(void **unused)
+TEST(a_lie_now_and_then_does_not_make_it_swing)
 {
-    (void)unused;
     for (int round = 0; round < rounds() * AT_REST; round++) {
         struct plant p = any_plant();
         start(at_rest[round % AT_REST], any_period(), 1);
@@ -231,9 +223,8 @@ static void a_lie_now_and_then_does_not_make_it_swing(void **unused)
     }
 }
 
-static void where_nothing_is_known_nothing_changes(void **unused)
+TEST(where_nothing_is_known_nothing_changes)
 {
-    (void)unused;
     for (int policy = 0; policy < EXPERIMENT_POLICY_COUNT; policy++)
         for (int round = 0; round < 4; round++) {
             struct plant p = any_plant();
@@ -255,9 +246,8 @@ static void where_nothing_is_known_nothing_changes(void **unused)
 
 /* ---- A budget ---------------------------------------------------------------------------------------------------- */
 
-static void under_a_constant_load_all_but_the_literal_ones_come_to_rest_within_the_budget(void **unused)
+TEST(under_a_constant_load_all_but_the_literal_ones_come_to_rest_within_the_budget)
 {
-    (void)unused;
     for (int round = 0; round < rounds() * AT_REST; round++) {
         struct plant p = any_plant();
         start(at_rest[round % AT_REST], any_period(), 1);
@@ -271,9 +261,8 @@ static void under_a_constant_load_all_but_the_literal_ones_come_to_rest_within_t
     }
 }
 
-static void the_literal_dpp_never_comes_to_rest(void **unused)
+TEST(the_literal_dpp_never_comes_to_rest)
 {
-    (void)unused;
     for (int round = 0; round < rounds(); round++) {
         struct plant p = any_plant();
         start(POLICY_DPP, any_period(), 1);
@@ -282,9 +271,8 @@ static void the_literal_dpp_never_comes_to_rest(void **unused)
     }
 }
 
-static void elastic_follows_a_cost_three_times_as_high_within_ten_sampling_periods(void **unused)
+TEST(elastic_follows_a_cost_three_times_as_high_within_ten_sampling_periods)
 {
-    (void)unused;
     for (int round = 0; round < 4 * rounds(); round++) {
         struct plant p = any_plant();
         p.delay = (uint32_t)(round % 3);
@@ -299,9 +287,8 @@ static void elastic_follows_a_cost_three_times_as_high_within_ten_sampling_perio
     }
 }
 
-static void what_costs_more_is_polled_less(void **unused)
+TEST(what_costs_more_is_polled_less)
 {
-    (void)unused;
     for (int round = 0; round < rounds() * AT_REST; round++) {
         struct plant cheap = any_plant();
         struct plant dear = cheap;
@@ -318,9 +305,8 @@ static void what_costs_more_is_polled_less(void **unused)
     }
 }
 
-static void when_a_cost_falls_the_period_returns(void **unused)
+TEST(when_a_cost_falls_the_period_returns)
 {
-    (void)unused;
     for (int round = 0; round < rounds() * AT_REST; round++) {
         struct plant p = any_plant();
         start(at_rest[round % AT_REST], CLOCK_MS, 1);
@@ -336,9 +322,8 @@ static void when_a_cost_falls_the_period_returns(void **unused)
     }
 }
 
-static void what_is_infeasible_is_said_with_the_numbers_and_nothing_else_is(void **unused)
+TEST(what_is_infeasible_is_said_with_the_numbers_and_nothing_else_is)
 {
-    (void)unused;
     for (int round = 0; round < rounds() * AT_REST; round++) {
         struct plant p = any_plant();
         p.noise = 0.05;
@@ -384,9 +369,8 @@ static struct plant any_machine(void)
     return p;
 }
 
-static void elastic_rests_where_polls_come_late_and_nodes_are_starved_now_and_then(void **unused)
+TEST(elastic_rests_where_polls_come_late_and_nodes_are_starved_now_and_then)
 {
-    (void)unused;
     for (int round = 0; round < 4 * rounds(); round++) {
         struct plant p = any_machine();
         start(POLICY_ELASTIC, any_period(), 1);
@@ -399,9 +383,8 @@ static void elastic_rests_where_polls_come_late_and_nodes_are_starved_now_and_th
     }
 }
 
-static void a_rise_of_the_record_rate_breaks_no_budget_that_is_kept(void **unused)
+TEST(a_rise_of_the_record_rate_breaks_no_budget_that_is_kept)
 {
-    (void)unused;
     for (int round = 0; round < 4 * rounds(); round++) {
         struct plant p = any_machine();
         p.starved = 0;
@@ -423,9 +406,8 @@ static void a_rise_of_the_record_rate_breaks_no_budget_that_is_kept(void **unuse
     }
 }
 
-static void what_looks_dear_since_a_node_is_starved_is_not_polled_less(void **unused)
+TEST(what_looks_dear_since_a_node_is_starved_is_not_polled_less)
 {
-    (void)unused;
     for (int round = 0; round < rounds(); round++) {
         struct plant p = any_machine();
         p.starved = 0;
@@ -460,9 +442,8 @@ static int64_t heavy_period(const struct plant *p)
     return (int64_t)(p->nodes[0].cost / 0.3);
 }
 
-static void a_quality_that_the_monitor_breaks_is_held(void **unused)
+TEST(a_quality_that_the_monitor_breaks_is_held)
 {
-    (void)unused;
     for (int round = 0; round < rounds() * AT_REST; round++) {
         struct plant p = any_video();
         p.nodes[0].load = 26 + 8 * seed_unit(&seed); /* it may use 8 .. 16 % */
@@ -476,9 +457,8 @@ static void a_quality_that_the_monitor_breaks_is_held(void **unused)
     }
 }
 
-static void a_quality_that_no_polling_could_save_is_not_answered_for_long(void **unused)
+TEST(a_quality_that_no_polling_could_save_is_not_answered_for_long)
 {
-    (void)unused;
     for (int round = 0; round < rounds() * AT_REST; round++) {
         struct plant p = any_video();
         p.nodes[0].load = 5;
@@ -508,9 +488,8 @@ static void a_quality_that_no_polling_could_save_is_not_answered_for_long(void *
 }
 
 /* A program's own latency, that others break now and then, or all the time; samplers use more than polls do. */
-static void a_quality_that_swings_by_itself_costs_the_node_little(void **unused)
+TEST(a_quality_that_swings_by_itself_costs_the_node_little)
 {
-    (void)unused;
     for (int round = 0; round < rounds() * AT_REST; round++) {
         struct plant p = any_video();
         double often = round / AT_REST % 3 == 0 ? 1 : seed_between(&seed, 0.01, 0.3);
@@ -542,9 +521,8 @@ static void a_quality_that_swings_by_itself_costs_the_node_little(void **unused)
     }
 }
 
-static void after_a_burst_of_load_the_period_returns(void **unused)
+TEST(after_a_burst_of_load_the_period_returns)
 {
-    (void)unused;
     for (int round = 0; round < rounds() * AT_REST; round++) {
         struct plant p = any_video();
         p.nodes[0].load = 5;
@@ -563,9 +541,8 @@ static void after_a_burst_of_load_the_period_returns(void **unused)
 
 /* ---- Several members --------------------------------------------------------------------------------------------- */
 
-static void members_that_share_no_limit_are_decided_for_as_each_alone(void **unused)
+TEST(members_that_share_no_limit_are_decided_for_as_each_alone)
 {
-    (void)unused;
     enum { MEMBERS = 5, STEPS = 600 };
     static struct policy_setting alone[MEMBERS][STEPS];
     for (int round = 0; round < rounds() * AT_REST; round++) {
@@ -611,9 +588,8 @@ static void members_that_share_no_limit_are_decided_for_as_each_alone(void **unu
     }
 }
 
-static void a_budget_for_all_is_kept_and_the_important_keep_more(void **unused)
+TEST(a_budget_for_all_is_kept_and_the_important_keep_more)
 {
-    (void)unused;
     for (int round = 0; round < rounds(); round++) {
         struct plant p = any_plant();
         p.budget = 0;
@@ -641,9 +617,8 @@ static void a_budget_for_all_is_kept_and_the_important_keep_more(void **unused)
     }
 }
 
-static void where_not_all_fit_in_the_least_important_is_off(void **unused)
+TEST(where_not_all_fit_in_the_least_important_is_off)
 {
-    (void)unused;
     struct plant p = any_plant();
     p.delay = 0;
     p.noise = 0.02;
@@ -663,9 +638,8 @@ static void where_not_all_fit_in_the_least_important_is_off(void **unused)
     assert_true(actions.needed > 10 && actions.budget == 10);
 }
 
-static void the_literal_policies_move_all_members_as_one(void **unused)
+TEST(the_literal_policies_move_all_members_as_one)
 {
-    (void)unused;
     for (int round = 0; round < rounds(); round++) {
         struct plant p = any_plant();
         p.count = 6;
@@ -691,29 +665,5 @@ static int begin(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_is_observed_periods_stay_in_bounds_and_the_same_makes_the_same),
-        cmocka_unit_test(what_cannot_be_true_moves_nothing),
-        cmocka_unit_test(time_that_stands_still_or_runs_back_moves_nothing_that_goes_by_measurements),
-        cmocka_unit_test(a_lie_now_and_then_does_not_make_it_swing),
-        cmocka_unit_test(where_nothing_is_known_nothing_changes),
-        cmocka_unit_test(under_a_constant_load_all_but_the_literal_ones_come_to_rest_within_the_budget),
-        cmocka_unit_test(the_literal_dpp_never_comes_to_rest),
-        cmocka_unit_test(elastic_follows_a_cost_three_times_as_high_within_ten_sampling_periods),
-        cmocka_unit_test(what_costs_more_is_polled_less),
-        cmocka_unit_test(when_a_cost_falls_the_period_returns),
-        cmocka_unit_test(what_is_infeasible_is_said_with_the_numbers_and_nothing_else_is),
-        cmocka_unit_test(elastic_rests_where_polls_come_late_and_nodes_are_starved_now_and_then),
-        cmocka_unit_test(a_rise_of_the_record_rate_breaks_no_budget_that_is_kept),
-        cmocka_unit_test(what_looks_dear_since_a_node_is_starved_is_not_polled_less),
-        cmocka_unit_test(a_quality_that_the_monitor_breaks_is_held),
-        cmocka_unit_test(a_quality_that_no_polling_could_save_is_not_answered_for_long),
-        cmocka_unit_test(a_quality_that_swings_by_itself_costs_the_node_little),
-        cmocka_unit_test(after_a_burst_of_load_the_period_returns),
-        cmocka_unit_test(members_that_share_no_limit_are_decided_for_as_each_alone),
-        cmocka_unit_test(a_budget_for_all_is_kept_and_the_important_keep_more),
-        cmocka_unit_test(where_not_all_fit_in_the_least_important_is_off),
-        cmocka_unit_test(the_literal_policies_move_all_members_as_one),
-    };
-    return cmocka_run_group_tests(tests, begin, NULL);
+    return test_run(begin, NULL);
 }

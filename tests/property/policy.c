@@ -5,15 +5,11 @@
 #include "tests/lib/limits_seen.h"
 #include "tests/lib/one_record.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- The dissertation's two policies as a table ------------------------------------------------------------------ */
 
@@ -140,9 +136,8 @@ static void every_trace(struct policy_state s, int steps)
     }
 }
 
-static void every_short_trace_is_as_the_table_says(void **state)
+TEST(every_short_trace_is_as_the_table_says)
 {
-    (void)state;
     const int64_t starts[] = {60, 61, 119, 120, 250, 500, 501, 999, 1000};
     for (enum experiment_policy p = POLICY_SPP; p <= POLICY_DPP; p++)
         for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
@@ -152,9 +147,8 @@ static void every_short_trace_is_as_the_table_says(void **state)
     assert_true(traces > 2 * traces_of(depth()));
 }
 
-static void bounds_that_are_one_point_leave_on_and_off(void **state)
+TEST(bounds_that_are_one_point_leave_on_and_off)
 {
-    (void)state;
     struct experiment_adapt adapt = {.policy = POLICY_DPP, .period_min = 100, .period_max = 100};
     traces = 0;
     every_trace(started(&adapt, 100), depth());
@@ -212,9 +206,8 @@ static struct plant any_plant(uint64_t *seed)
                           .load = 0};
 }
 
-static void a_limit_that_holds_when_off_is_never_broken_twice_in_a_row_under_spp(void **state)
+TEST(a_limit_that_holds_when_off_is_never_broken_twice_in_a_row_under_spp)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int run = 0; run < 300; run++) {
         struct plant p = any_plant(&seed);
@@ -232,9 +225,8 @@ static void a_limit_that_holds_when_off_is_never_broken_twice_in_a_row_under_spp
     }
 }
 
-static void dpp_without_noise_settles_on_the_two_periods_beside_the_limit(void **state)
+TEST(dpp_without_noise_settles_on_the_two_periods_beside_the_limit)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int run = 0; run < 300; run++) {
         struct plant p = any_plant(&seed);
@@ -255,9 +247,8 @@ static void dpp_without_noise_settles_on_the_two_periods_beside_the_limit(void *
     }
 }
 
-static void what_cannot_hold_is_off_within_twenty_doublings_and_stays_off(void **state)
+TEST(what_cannot_hold_is_off_within_twenty_doublings_and_stays_off)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int run = 0; run < 300; run++) {
         struct plant p = any_plant(&seed);
@@ -270,9 +261,8 @@ static void what_cannot_hold_is_off_within_twenty_doublings_and_stays_off(void *
     }
 }
 
-static void under_noise_dpp_keeps_its_bounds_and_moves_by_factors_of_two(void **state)
+TEST(under_noise_dpp_keeps_its_bounds_and_moves_by_factors_of_two)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int run = 0; run < 300; run++) {
         struct plant p = any_plant(&seed);
@@ -344,9 +334,8 @@ static void loop_start(const struct experiment *e)
     loop.next = 1;
 }
 
-static void the_agent_adapts_a_plant_is_never_blind_and_accounts_for_all_time(void **state)
+TEST(the_agent_adapts_a_plant_is_never_blind_and_accounts_for_all_time)
 {
-    (void)state;
     static char shown[] = "shown";
     struct experiment_metric metric = {.aspect = shown, .window = WINDOW, .per_process = true};
     struct experiment_limit limits[] = {
@@ -389,18 +378,4 @@ static void the_agent_adapts_a_plant_is_never_blind_and_accounts_for_all_time(vo
         assert_true(violated < STEPS);
         agent_free(loop.agent);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_short_trace_is_as_the_table_says),
-        cmocka_unit_test(bounds_that_are_one_point_leave_on_and_off),
-        cmocka_unit_test(a_limit_that_holds_when_off_is_never_broken_twice_in_a_row_under_spp),
-        cmocka_unit_test(dpp_without_noise_settles_on_the_two_periods_beside_the_limit),
-        cmocka_unit_test(what_cannot_hold_is_off_within_twenty_doublings_and_stays_off),
-        cmocka_unit_test(under_noise_dpp_keeps_its_bounds_and_moves_by_factors_of_two),
-        cmocka_unit_test(the_agent_adapts_a_plant_is_never_blind_and_accounts_for_all_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,17 +9,13 @@
 #include "base/clock.h"
 #include "metric/statistic.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <float.h>
 #include <malloc.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { STRIDE = PACKET_RECORD_BYTES + 8, RUN = 1000 };
 
@@ -316,9 +312,8 @@ static void try_stream(const struct stream *s, uint64_t per_window, int64_t wind
     history_end(&h);
 }
 
-static void quantiles_are_within_a_32nd_whatever_comes(void **state)
+TEST(quantiles_are_within_a_32nd_whatever_comes)
 {
-    (void)state;
     seed = seed_start();
     const uint64_t most = getenv("BEZEL_TEST_LIGHT") ? 3000 : 30000;
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
@@ -326,9 +321,8 @@ static void quantiles_are_within_a_32nd_whatever_comes(void **state)
             try_stream(&streams[i], per_window, CLOCK_S >> seed_next(&seed) % 7);
 }
 
-static void a_window_of_ten_million_records_is_as_good(void **state)
+TEST(a_window_of_ten_million_records_is_as_good)
 {
-    (void)state;
     enum { FEW = 2 };
     seed = seed_start();
     const size_t total = getenv("BEZEL_TEST_LIGHT") ? 500000 : 10000000;
@@ -378,9 +372,8 @@ static double a_factor_of_30(uint64_t i)
     return floor(seed_between(&seed, 20e3, 600e3));
 }
 
-static void memory_is_what_the_header_says(void **state)
+TEST(memory_is_what_the_header_says)
 {
-    (void)state;
     seed = seed_start();
     struct statistic *f;
     struct history h;
@@ -415,9 +408,8 @@ static void assert_right_of_the_latest(struct statistic *f, struct history *h)
         assert_in_range(++grains, 1, STATISTIC_GRAINS);
 }
 
-static void numbers_of_all_magnitudes_shorten_the_window_and_take_no_more_memory(void **state)
+TEST(numbers_of_all_magnitudes_shorten_the_window_and_take_no_more_memory)
 {
-    (void)state;
     seed = seed_start();
     struct statistic *f;
     struct history h;
@@ -431,9 +423,8 @@ static void numbers_of_all_magnitudes_shorten_the_window_and_take_no_more_memory
     assert_int_equal(taken, 0);
 }
 
-static void without_memory_the_oldest_go_and_later_all_is_well(void **state)
+TEST(without_memory_the_oldest_go_and_later_all_is_well)
 {
-    (void)state;
     seed = seed_start();
     struct statistic *f, *other;
     struct history h;
@@ -456,16 +447,4 @@ static void without_memory_the_oldest_go_and_later_all_is_well(void **state)
     statistic_free(f);
     statistic_free(other);
     history_end(&h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles_are_within_a_32nd_whatever_comes),
-        cmocka_unit_test(a_window_of_ten_million_records_is_as_good),
-        cmocka_unit_test(memory_is_what_the_header_says),
-        cmocka_unit_test(numbers_of_all_magnitudes_shorten_the_window_and_take_no_more_memory),
-        cmocka_unit_test(without_memory_the_oldest_go_and_later_all_is_well),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

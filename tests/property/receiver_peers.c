@@ -6,13 +6,9 @@
  */
 #include "collector/receive/receiver_internal.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { NODES = 24, LIMIT = 16, STEPS = 100000 };
 
@@ -26,9 +22,8 @@ static struct link_peer id_of(uint32_t i)
     return id;
 }
 
-static void peers_are_found_while_others_come_and_go(void **unused)
+TEST(peers_are_found_while_others_come_and_go)
 {
-    (void)unused;
     static struct receiver in;
     static struct model_node nodes[NODES];
     bool here[NODES] = {false};
@@ -68,6 +63,5 @@ static void peers_are_found_while_others_come_and_go(void **unused)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(peers_are_found_while_others_come_and_go)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

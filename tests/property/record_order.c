@@ -10,6 +10,7 @@
 #include "run/read/run_reader.h"
 #include "run/store/watermarks.h"
 #include "tests/lib/grown_run.h"
+#include "tests/lib/test.h"
 
 #include <sys/stat.h>
 
@@ -394,9 +395,8 @@ static uint64_t hash_of_streams(void)
     return hash;
 }
 
-static void what_was_received_stands_behind_its_sending_and_nothing_waits_longer(void **state)
+TEST(what_was_received_stands_behind_its_sending_and_nothing_waits_longer)
 {
-    (void)state;
     size_t tachyons = 0;
     for (int round = 0; round < 6; round++) {
         begin_run("honest", round % 2, ROUND_TRIP / 2);
@@ -435,9 +435,8 @@ static uint64_t count_waiting(const struct given *given)
     return n;
 }
 
-static void a_run_that_grows_is_given_in_the_order_in_which_it_is_read_later(void **state)
+TEST(a_run_that_grows_is_given_in_the_order_in_which_it_is_read_later)
 {
-    (void)state;
     static struct given live;
     static const struct event *order[EVENTS_MAX];
     struct record_filter all = RECORD_FILTER_ALL;
@@ -501,9 +500,8 @@ static void check_marks(const struct given *given)
     }
 }
 
-static void clocks_beyond_their_bounds_leave_marks(void **state)
+TEST(clocks_beyond_their_bounds_leave_marks)
 {
-    (void)state;
     size_t contrary = 0;
     for (int round = 0; round < 4; round++) {
         begin_run("lying", round % 2, 20 * ROUND_TRIP);
@@ -520,9 +518,8 @@ static void clocks_beyond_their_bounds_leave_marks(void **state)
 }
 
 /* Tags that say anything: records wait for each other in circles, but never for ever. */
-static void tags_that_contradict_each_other_hold_nothing_up(void **state)
+TEST(tags_that_contradict_each_other_hold_nothing_up)
 {
-    (void)state;
     for (int round = 0; round < (getenv("BEZEL_TEST_LIGHT") ? 4 : 10); round++) {
         begin_run("tags", round % 2, ROUND_TRIP / 2);
         let_happen(500);
@@ -575,12 +572,11 @@ static void exchange_at(unsigned from, unsigned to, const uint64_t sent[2], cons
 }
 
 /* Every time that a packet can carry, with clocks that are as far apart as they can say. */
-static void messages_at_the_ends_of_time_hold_nothing_up(void **state)
+TEST(messages_at_the_ends_of_time_hold_nothing_up)
 {
     static const uint64_t times[] = {0, 1, INT64_MAX / 2, INT64_MAX - 1, INT64_MAX};
     static const int64_t offsets[] = {INT64_MIN, -1, 0, INT64_MAX};
     enum { TIMES = sizeof times / sizeof *times, OFFSETS = sizeof offsets / sizeof *offsets };
-    (void)state;
     for (int round = 0; round < 2 * TIMES * TIMES * OFFSETS; round++) {
         const uint64_t a[2] = {times[round / 2 % TIMES], times[round / 2 / TIMES % TIMES]};
         const uint64_t b[2] = {times[draw(TIMES)], times[draw(TIMES)]};
@@ -594,13 +590,6 @@ static void messages_at_the_ends_of_time_hold_nothing_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_received_stands_behind_its_sending_and_nothing_waits_longer),
-        cmocka_unit_test(a_run_that_grows_is_given_in_the_order_in_which_it_is_read_later),
-        cmocka_unit_test(clocks_beyond_their_bounds_leave_marks),
-        cmocka_unit_test(tags_that_contradict_each_other_hold_nothing_up),
-        cmocka_unit_test(messages_at_the_ends_of_time_hold_nothing_up),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

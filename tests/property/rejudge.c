@@ -11,6 +11,7 @@
 #include "run/verdict/verdict.h"
 #include "tests/lib/grown_run.h"
 #include "tests/lib/one_record.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
 
@@ -434,9 +435,8 @@ static void fail_gap(const struct scene *s, int run, const struct history_gap *g
              (double)e->violated / 1e9);
 }
 
-static void a_gap_is_judged_as_if_there_were_none(void **state)
+TEST(a_gap_is_judged_as_if_there_were_none)
 {
-    (void)state;
     static struct scene s;
     int64_t again = 0, violated = 0;
     for (int run = 0; run < runs(); run++) {
@@ -471,9 +471,8 @@ static double extreme_of(const struct worker *w, bool least)
 }
 
 /* Every value beyond the bound is one that nobody judged. */
-static void a_record_breaks_a_limit_only_if_it_meets_the_condition(void **state)
+TEST(a_record_breaks_a_limit_only_if_it_meets_the_condition)
 {
-    (void)state;
     static struct scene s;
     int without = 0, with = 0;
     for (int run = 0; run < runs(); run++) {
@@ -519,9 +518,8 @@ static double longest_of(const struct worker *w, bool all)
     return found;
 }
 
-static void a_time_between_records_that_nobody_judged_breaks_a_limit(void **state)
+TEST(a_time_between_records_that_nobody_judged_breaks_a_limit)
 {
-    (void)state;
     static struct scene s;
     int breaking = 0, read = 0;
     for (int run = 0; run < runs(); run++) {
@@ -588,9 +586,8 @@ static double value_at_end(const struct scene *s, int i, int p)
 }
 
 /* No row has a worst value here: what breaks a limit at the end was judged by nobody. */
-static void a_value_at_the_last_record_breaks_a_limit(void **state)
+TEST(a_value_at_the_last_record_breaks_a_limit)
 {
-    (void)state;
     static struct scene s;
     int breaking = 0, not = 0;
     for (int run = 0; run < runs() / 4; run++) {
@@ -623,9 +620,8 @@ static void a_value_at_the_last_record_breaks_a_limit(void **state)
     assert_true(breaking > 0 && not > 0);
 }
 
-static void no_answer_is_given_that_is_not_known(void **state)
+TEST(no_answer_is_given_that_is_not_known)
 {
-    (void)state;
     static struct scene s;
     int64_t again = 0, doubtful = 0;
     for (int run = 0; run < runs(); run++) {
@@ -675,9 +671,8 @@ static void judge_all_anew(struct scene *s, int64_t end)
     }
 }
 
-static void a_silence_behind_the_last_record_is_not_judged(void **state)
+TEST(a_silence_behind_the_last_record_is_not_judged)
 {
-    (void)state;
     static struct scene s;
     int hung = 0, ended = 0;
     for (int run = 0; run < runs() / 2; run++) {
@@ -708,14 +703,6 @@ static void a_silence_behind_the_last_record_is_not_judged(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gap_is_judged_as_if_there_were_none),
-        cmocka_unit_test(a_record_breaks_a_limit_only_if_it_meets_the_condition),
-        cmocka_unit_test(a_time_between_records_that_nobody_judged_breaks_a_limit),
-        cmocka_unit_test(a_value_at_the_last_record_breaks_a_limit),
-        cmocka_unit_test(no_answer_is_given_that_is_not_known),
-        cmocka_unit_test(a_silence_behind_the_last_record_is_not_judged),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

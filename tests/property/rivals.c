@@ -9,13 +9,9 @@
 #include "sensor/samplers/switches_cpu.h"
 #include "tests/lib/perf_ring.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CASES = 300, COMINGS = 300, THREADS = 6, OBSERVED = 3, CPU = 2 };
 
@@ -144,9 +140,8 @@ static int64_t ask(int64_t begin, int64_t end)
 
 /* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
-static void nobody_had_more_than_is_said_though_records_are_lost(void **unused)
+TEST(nobody_had_more_than_is_said_though_records_are_lost)
 {
-    (void)unused;
     for (int c = 0; c < CASES; c++) {
         kernel.size = UINT64_C(512) << below(6);
         live(1 + (unsigned)below(COMINGS), 1 + below(60));
@@ -158,9 +153,8 @@ static void nobody_had_more_than_is_said_though_records_are_lost(void **unused)
 }
 
 /* A CPU that is off for a while has no records, and none of a loss: the next one shows that some are missing. */
-static void nobody_had_more_than_is_said_though_records_are_missing_without_a_word(void **unused)
+TEST(nobody_had_more_than_is_said_though_records_are_missing_without_a_word)
 {
-    (void)unused;
     kernel.size = sizeof kernel.ring;
     deaf = 5;
     for (int c = 0; c < CASES; c++) {
@@ -172,9 +166,8 @@ static void nobody_had_more_than_is_said_though_records_are_missing_without_a_wo
     deaf = 0;
 }
 
-static void with_room_all_is_said_of_a_time_with_few_rivals(void **unused)
+TEST(with_room_all_is_said_of_a_time_with_few_rivals)
 {
-    (void)unused;
     kernel.size = sizeof kernel.ring;
     for (int c = 0; c < CASES; c++) {
         live(COMINGS, 20);
@@ -187,9 +180,8 @@ static void with_room_all_is_said_of_a_time_with_few_rivals(void **unused)
     }
 }
 
-static void more_rivals_than_fit_leave_the_longest(void **unused)
+TEST(more_rivals_than_fit_leave_the_longest)
 {
-    (void)unused;
     struct switches_rival r[SWITCHES_RIVALS];
     comings.count = 0;
     for (int i = 0; i < 100; i++) {
@@ -204,9 +196,8 @@ static void more_rivals_than_fit_leave_the_longest(void **unused)
     assert_int_equal(r[n - 1].end, 100000);
 }
 
-static void old_times_and_other_threads_are_not_known(void **unused)
+TEST(old_times_and_other_threads_are_not_known)
 {
-    (void)unused;
     comings.count = 0;
     assert_int_equal(ask(0, 100), 0);
     assert_int_equal(switches_unknown(&comings, 0, 100), 100);
@@ -221,9 +212,8 @@ static void old_times_and_other_threads_are_not_known(void **unused)
     assert_false(switches_left(&comings, 0, SWITCHES_COMINGS + 2 * CLOCK_MS));
 }
 
-static void the_first_waking_of_a_wait_is_found_with_its_context(void **unused)
+TEST(the_first_waking_of_a_wait_is_found_with_its_context)
 {
-    (void)unused;
     static const struct {
         uint8_t flags;
         enum switches_context context;
@@ -252,9 +242,8 @@ static void the_first_waking_of_a_wait_is_found_with_its_context(void **unused)
     }
 }
 
-static void a_command_is_said_with_its_thread(void **unused)
+TEST(a_command_is_said_with_its_thread)
 {
-    (void)unused;
     struct {
         uint32_t pid, thread;
         char name[16];
@@ -275,14 +264,5 @@ static void a_command_is_said_with_its_thread(void **unused)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_had_more_than_is_said_though_records_are_lost),
-        cmocka_unit_test(nobody_had_more_than_is_said_though_records_are_missing_without_a_word),
-        cmocka_unit_test(with_room_all_is_said_of_a_time_with_few_rivals),
-        cmocka_unit_test(more_rivals_than_fit_leave_the_longest),
-        cmocka_unit_test(old_times_and_other_threads_are_not_known),
-        cmocka_unit_test(the_first_waking_of_a_wait_is_found_with_its_context),
-        cmocka_unit_test(a_command_is_said_with_its_thread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -10,10 +10,10 @@
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <ftw.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +21,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { FILES = 64, ROUNDS = 40, ROUNDS_LIGHT = 12, LONGEST = 16 << 20 };
 
@@ -148,9 +146,8 @@ static void spoil(char *what, size_t size)
     free(data);
 }
 
-static void no_spoilt_byte_changes_what_a_complete_run_says(void **state)
+TEST(no_spoilt_byte_changes_what_a_complete_run_says)
 {
-    (void)state;
     int rounds = getenv("BEZEL_TEST_LIGHT") ? ROUNDS_LIGHT : ROUNDS;
     for (int round = 0; round < rounds; round++) {
         char what[3 * PATH_MAX], *text;
@@ -212,6 +209,5 @@ static int forget(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_spoilt_byte_changes_what_a_complete_run_says)};
-    return cmocka_run_group_tests(tests, make_run, forget);
+    return test_run(make_run, forget);
 }

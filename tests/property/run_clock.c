@@ -9,16 +9,12 @@
 
 #include "base/clock.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 #include "tests/lib/virtual_hosts.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define AHEAD INT64_C(1700000000000000000)
 
@@ -72,9 +68,8 @@ static void expect_all(uint64_t *seed, int64_t until)
         expect((int64_t)(seed_unit(seed) * (double)until));
 }
 
-static void a_time_is_wrong_by_no_more_than_its_bound(void **state)
+TEST(a_time_is_wrong_by_no_more_than_its_bound)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int i = 0; i < rounds(300); i++) {
         virtual_hosts_draw(&hosts, &seed, i % 2);
@@ -88,9 +83,8 @@ static void a_time_is_wrong_by_no_more_than_its_bound(void **state)
     }
 }
 
-static void one_offset_holds_for_the_run_and_a_second_around_it(void **state)
+TEST(one_offset_holds_for_the_run_and_a_second_around_it)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int i = 0; i < rounds(300); i++) {
         virtual_hosts_draw(&hosts, &seed, i % 2);
@@ -125,9 +119,8 @@ static void exchange_behind_jump(int64_t at, int64_t step)
 }
 
 /* What was recorded before the jump is placed rightly, and the bound covers also what comes behind it. */
-static void the_one_offset_is_that_before_a_jump(void **state)
+TEST(the_one_offset_is_that_before_a_jump)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int i = 0, jumped = 0; jumped < rounds(100); i++) {
         const int64_t step = i % 3 ? 60 * CLOCK_S : -5 * CLOCK_S;
@@ -151,9 +144,8 @@ static void the_one_offset_is_that_before_a_jump(void **state)
 }
 
 /* Of a long run, neighbours are joined: memory is bounded, the bounds still hold, and are not much wider. */
-static void joined_pieces_hold_too(void **state)
+TEST(joined_pieces_hold_too)
 {
-    (void)state;
     uint64_t seed = seed_start();
     do
         virtual_hosts_draw(&hosts, &seed, true);
@@ -167,9 +159,8 @@ static void joined_pieces_hold_too(void **state)
     run_clock_free(&c);
 }
 
-static void the_drift_is_that_of_the_clocks(void **state)
+TEST(the_drift_is_that_of_the_clocks)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int i = 0; i < rounds(100); i++) {
         virtual_hosts_draw(&hosts, &seed, true);
@@ -212,9 +203,8 @@ static void expect_near(uint64_t *seed, uint64_t *read, uint64_t *kept)
     }
 }
 
-static void times_near_each_other_are_read_as_any(void **state)
+TEST(times_near_each_other_are_read_as_any)
 {
-    (void)state;
     uint64_t seed = seed_start(), read = 0, kept = 0;
     for (int i = 0; i < rounds(40); i++) {
         virtual_hosts_draw(&hosts, &seed, i % 2);
@@ -230,9 +220,8 @@ static void times_near_each_other_are_read_as_any(void **state)
     assert_true(kept > read / 4 * 3); /* 0.95 as a rule; 0.88 was seen in few rounds */
 }
 
-static void without_exchanges_it_is_the_same_clock_or_unknown(void **state)
+TEST(without_exchanges_it_is_the_same_clock_or_unknown)
 {
-    (void)state;
     const struct clock_exchange x = {.sent = 1000, .arrived = 5000, .answered = 5000, .received = 2000};
     run_clock_init(&c, RUN_CLOCK_SAME, 7);
     run_clock_add(&c, &x, 9);
@@ -253,18 +242,4 @@ static void without_exchanges_it_is_the_same_clock_or_unknown(void **state)
     assert_int_equal(run_clock_at(&c, INT64_MIN).ns, INT64_MIN);
     run_clock_init(&c, RUN_CLOCK_WALL, 7);
     assert_int_equal(run_clock_at(&c, INT64_MAX).ns, INT64_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_time_is_wrong_by_no_more_than_its_bound),
-        cmocka_unit_test(one_offset_holds_for_the_run_and_a_second_around_it),
-        cmocka_unit_test(the_one_offset_is_that_before_a_jump),
-        cmocka_unit_test(joined_pieces_hold_too),
-        cmocka_unit_test(the_drift_is_that_of_the_clocks),
-        cmocka_unit_test(times_near_each_other_are_read_as_any),
-        cmocka_unit_test(without_exchanges_it_is_the_same_clock_or_unknown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

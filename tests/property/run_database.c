@@ -7,15 +7,12 @@
 #include "base/clock.h"
 #include "run/read/run_reader_internal.h"
 #include "tests/lib/grown_run.h"
+#include "tests/lib/test.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct run_reader *open_reader(const char *run, const struct record_filter *f)
 {
@@ -49,9 +46,8 @@ static bool is_waited_for(const char *text, int64_t silence)
     return more == 0;
 }
 
-static void the_run_says_how_long_a_silent_node_is_waited_for(void **state)
+TEST(the_run_says_how_long_a_silent_node_is_waited_for)
 {
-    (void)state;
     assert_true(is_waited_for("60000000000", 10 * CLOCK_S));
     assert_false(is_waited_for("60000000000", 70 * CLOCK_S));
     assert_false(is_waited_for("1000000000", 2 * CLOCK_S));
@@ -63,9 +59,8 @@ static void the_run_says_how_long_a_silent_node_is_waited_for(void **state)
 }
 
 /* A run's database is there before its first collector, which says how records are ordered. */
-static void what_the_run_says_late_counts_from_its_first_stream_on(void **state)
+TEST(what_the_run_says_late_counts_from_its_first_stream_on)
 {
-    (void)state;
     static struct grown g;
     grown_open(&g, "said");
     struct run_reader *r = open_reader(g.run, &RECORD_FILTER_ALL);
@@ -117,9 +112,8 @@ static enum record_proof proof_of_a_later_record(const char *name, bool unknown_
     return item.proof;
 }
 
-static void what_is_proven_is_known_anew_when_clocks_are(void **state)
+TEST(what_is_proven_is_known_anew_when_clocks_are)
 {
-    (void)state;
     assert_int_equal(proof_of_a_later_record("proven", false), RECORD_PROVEN);
     assert_int_equal(proof_of_a_later_record("unproven", true), RECORD_UNKNOWN);
 }
@@ -159,9 +153,8 @@ static void read_with_other_dictionary(bool extended, const void *dictionary, in
     grown_close(&g);
 }
 
-static void a_dictionary_that_does_not_go_on_is_refused(void **state)
+TEST(a_dictionary_that_does_not_go_on_is_refused)
 {
-    (void)state;
     static uint8_t bytes[4096];
     struct dict_aspect shown = {.id = 1, .name = "shown", .field_count = 4}, work = {.id = 2, .name = "work"};
     for (int i = 0; i < 4; i++)
@@ -179,12 +172,6 @@ static void a_dictionary_that_does_not_go_on_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_run_says_how_long_a_silent_node_is_waited_for),
-        cmocka_unit_test(what_is_proven_is_known_anew_when_clocks_are),
-        cmocka_unit_test(what_the_run_says_late_counts_from_its_first_stream_on),
-        cmocka_unit_test(a_dictionary_that_does_not_go_on_is_refused),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

@@ -12,17 +12,14 @@
 #include "export/record_writer.h"
 #include "run/store/watermarks.h"
 #include "tests/lib/grown_run.h"
+#include "tests/lib/test.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- what the reader gives --------------------------------------------------------------------------------------- */
 
@@ -298,9 +295,8 @@ static struct lines filtered(const struct lines *all, const struct drawn *d)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
-static void an_ended_run_gives_the_records_of_an_export_through_any_filter(void **state)
+TEST(an_ended_run_gives_the_records_of_an_export_through_any_filter)
 {
-    (void)state;
     static struct grown g;
     uint64_t given = 0;
     grown_open(&g, "ended");
@@ -330,9 +326,8 @@ static void an_ended_run_gives_the_records_of_an_export_through_any_filter(void 
     grown_close(&g);
 }
 
-static void the_last_records_are_those_at_the_end(void **state)
+TEST(the_last_records_are_those_at_the_end)
 {
-    (void)state;
     static struct grown g;
     grown_open(&g, "last");
     for (int i = 0; i < 200; i++)
@@ -368,9 +363,8 @@ static void the_last_records_are_those_at_the_end(void **state)
 }
 
 /* Whatever is appended and read when: each record comes once, in its node's order or marked as late. */
-static void a_growing_run_gives_every_record_once(void **state)
+TEST(a_growing_run_gives_every_record_once)
 {
-    (void)state;
     static struct grown g;
     uint64_t late = 0;
     for (int round = 0; round < 6; round++) {
@@ -402,9 +396,8 @@ static void a_growing_run_gives_every_record_once(void **state)
 }
 
 /* Within a look packets may be stored in any order. */
-static void what_one_look_finds_is_given_in_order_with_what_the_next_one_finds(void **state)
+TEST(what_one_look_finds_is_given_in_order_with_what_the_next_one_finds)
 {
-    (void)state;
     static struct grown g;
     struct taken t;
     grown_open(&g, "held");
@@ -470,9 +463,8 @@ static void promised_close(struct promised *p)
     grown_close(&p->g);
 }
 
-static void nodes_come_in_one_order_as_far_as_all_are_complete(void **state)
+TEST(nodes_come_in_one_order_as_far_as_all_are_complete)
 {
-    (void)state;
     static struct promised p;
     struct taken t;
     uint64_t held = 0;
@@ -512,9 +504,8 @@ static uint64_t count_held(struct run_reader *r, bool late)
     return given;
 }
 
-static void a_silent_node_is_not_waited_for_and_late_when_it_comes_back(void **state)
+TEST(a_silent_node_is_not_waited_for_and_late_when_it_comes_back)
 {
-    (void)state;
     static struct promised p;
     struct run_reader *r;
     promised_open(&p, "silent");
@@ -539,9 +530,8 @@ static void a_silent_node_is_not_waited_for_and_late_when_it_comes_back(void **s
     promised_close(&p);
 }
 
-static void a_node_whose_clock_is_a_day_behind_is_not_waited_for(void **state)
+TEST(a_node_whose_clock_is_a_day_behind_is_not_waited_for)
 {
-    (void)state;
     static struct promised p;
     uint8_t clock[16];
     char identity[MODEL_UUID_TEXT];
@@ -585,9 +575,8 @@ static void read_a_run_whose_clock_jumps(const char *name)
     grown_close(&g);
 }
 
-static void a_node_whose_clock_jumped_back_stays_in_order(void **state)
+TEST(a_node_whose_clock_jumped_back_stays_in_order)
 {
-    (void)state;
     char name[16];
     for (int i = 0; i < 12; i++) {
         snprintf(name, sizeof name, "jumped%d", i);
@@ -596,9 +585,8 @@ static void a_node_whose_clock_jumped_back_stays_in_order(void **state)
 }
 
 /* Exchanges of times come while the run is read: clocks are known by them some looks later. */
-static void what_is_known_of_clocks_grows_with_the_run(void **state)
+TEST(what_is_known_of_clocks_grows_with_the_run)
 {
-    (void)state;
     static struct grown g;
     struct taken t;
     struct record_item item = {0};
@@ -639,9 +627,8 @@ static void flip_a_bit(const char *path)
     close(fd);
 }
 
-static void what_is_damaged_ends_its_stream_and_the_rest_is_read(void **state)
+TEST(what_is_damaged_ends_its_stream_and_the_rest_is_read)
 {
-    (void)state;
     static struct grown g;
     char path[PATH_MAX];
     grown_open(&g, "damaged");
@@ -702,17 +689,15 @@ static void read_a_packet_that_is_short(void)
     grown_close(&g);
 }
 
-static void a_record_that_does_not_fit_its_packet_ends_the_stream(void **state)
+TEST(a_record_that_does_not_fit_its_packet_ends_the_stream)
 {
-    (void)state;
     for (int i = 0; i < 16; i++) /* it may be of the aspect of the one before, or of another one */
         read_a_packet_that_is_short();
 }
 
 /* A pipe would block whoever opens it; a link could lead anywhere. */
-static void what_is_no_stream_is_left_out_and_never_waited_for(void **state)
+TEST(what_is_no_stream_is_left_out_and_never_waited_for)
 {
-    (void)state;
     static struct grown g;
     char path[2 * PATH_MAX];
     grown_open(&g, "foreign");
@@ -735,9 +720,8 @@ static void what_is_no_stream_is_left_out_and_never_waited_for(void **state)
     grown_close(&g);
 }
 
-static void ten_thousand_streams_need_few_descriptors(void **state)
+TEST(ten_thousand_streams_need_few_descriptors)
 {
-    (void)state;
     enum { MANY = 10 };
     static struct grown g;
     struct rlimit before, few;
@@ -764,9 +748,8 @@ static void ten_thousand_streams_need_few_descriptors(void **state)
     free_lines(&found);
 }
 
-static void a_run_without_a_database_is_refused(void **state)
+TEST(a_run_without_a_database_is_refused)
 {
-    (void)state;
     struct run_reader *r;
     char run[PATH_MAX];
     int64_t newest;
@@ -779,22 +762,6 @@ static void a_run_without_a_database_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_ended_run_gives_the_records_of_an_export_through_any_filter),
-        cmocka_unit_test(the_last_records_are_those_at_the_end),
-        cmocka_unit_test(a_growing_run_gives_every_record_once),
-        cmocka_unit_test(what_one_look_finds_is_given_in_order_with_what_the_next_one_finds),
-        cmocka_unit_test(nodes_come_in_one_order_as_far_as_all_are_complete),
-        cmocka_unit_test(a_node_whose_clock_is_a_day_behind_is_not_waited_for),
-        cmocka_unit_test(a_silent_node_is_not_waited_for_and_late_when_it_comes_back),
-        cmocka_unit_test(a_node_whose_clock_jumped_back_stays_in_order),
-        cmocka_unit_test(what_is_known_of_clocks_grows_with_the_run),
-        cmocka_unit_test(what_is_damaged_ends_its_stream_and_the_rest_is_read),
-        cmocka_unit_test(a_record_that_does_not_fit_its_packet_ends_the_stream),
-        cmocka_unit_test(what_is_no_stream_is_left_out_and_never_waited_for),
-        cmocka_unit_test(ten_thousand_streams_need_few_descriptors),
-        cmocka_unit_test(a_run_without_a_database_is_refused),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

@@ -8,13 +8,9 @@
  */
 #include "ecs/course/run_state.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { NODES_MOST = 3, INNER_MOST = 4, STEPS_MOST = 20000 };
 
@@ -165,9 +161,8 @@ static void take_over(struct scene *c)
     assert_int_equal(again.failed, saved.failed);
 }
 
-static void every_run_that_is_taken_over_reaches_its_end(void **unused)
+TEST(every_run_that_is_taken_over_reaches_its_end)
 {
-    (void)unused;
     static struct scene c;
     seed = seed_start();
     for (int round = 0; round < (getenv("BEZEL_TEST_LIGHT") ? 200 : 2000); round++) {
@@ -187,12 +182,4 @@ static void every_run_that_is_taken_over_reaches_its_end(void **unused)
         }
         assert_true(steps < STEPS_MOST);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_run_that_is_taken_over_reaches_its_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -280,9 +281,8 @@ static void assert_verified(void)
     assert_string_equal(of_copy, said);
 }
 
-static void the_copy_is_what_the_database_was(void **state)
+TEST(the_copy_is_what_the_database_was)
 {
-    (void)state;
     begin_scene();
     for (int i = 0; i < STEPS; i++)
         step();
@@ -303,9 +303,6 @@ static void the_copy_is_what_the_database_was(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_copy_is_what_the_database_was),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

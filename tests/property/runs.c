@@ -14,15 +14,11 @@
 #include "metric/statistic.h"
 #include "tests/lib/one_record.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { RUNS = 60, MOST = 700, FIELDS = 3, STRIDE = PACKET_RECORD_BYTES + 8 * FIELDS, WHOLE, FLOAT, DURATION };
 
@@ -291,9 +287,8 @@ static void try_statistic(enum statistic_kind kind, int type, bool tumbles, uint
         statistic_free(by[i]);
 }
 
-static void figures_do_not_depend_on_runs(void **unused)
+TEST(figures_do_not_depend_on_runs)
 {
-    (void)unused;
     static uint8_t bytes[MOST * STRIDE];
     seed = seed_start();
     for (int round = 0; round < (getenv("BEZEL_TEST_LIGHT") ? 3 : 20); round++)
@@ -302,9 +297,8 @@ static void figures_do_not_depend_on_runs(void **unused)
                 try_statistic((enum statistic_kind)kind, type, round % 2 == 1, bytes);
 }
 
-static void records_without_the_field_are_left_out(void **unused)
+TEST(records_without_the_field_are_left_out)
 {
-    (void)unused;
     uint8_t bytes[MOST * STRIDE];
     struct statistic *f;
     double value;
@@ -359,9 +353,8 @@ static void try_rate(uint8_t *bytes)
         rate_free(by[i]);
 }
 
-static void rates_do_not_depend_on_runs(void **unused)
+TEST(rates_do_not_depend_on_runs)
 {
-    (void)unused;
     static uint8_t bytes[MOST * STRIDE];
     seed = seed_start();
     for (int round = 0; round < (getenv("BEZEL_TEST_LIGHT") ? 10 : 60); round++)
@@ -482,9 +475,8 @@ static uint64_t try_tumbling(bool is_chosen)
     return known;
 }
 
-static void each_record_is_in_one_of_windows_that_follow_one_another(void **unused)
+TEST(each_record_is_in_one_of_windows_that_follow_one_another)
 {
-    (void)unused;
     seed = seed_start();
     uint64_t known = 0;
     for (int round = 0; round < (getenv("BEZEL_TEST_LIGHT") ? 20 : 100); round++)
@@ -495,9 +487,8 @@ static void each_record_is_in_one_of_windows_that_follow_one_another(void **unus
 /* ---- Histograms with chosen edges -------------------------------------------------------------------------------- */
 
 /* Each number is in the one bucket between whose edges it lies, however records are put together to runs. */
-static void each_number_is_in_the_bucket_between_its_edges(void **unused)
+TEST(each_number_is_in_the_bucket_between_its_edges)
 {
-    (void)unused;
     static uint8_t bytes[MOST * STRIDE];
     seed = seed_start();
     for (int round = 0; round < 60; round++) {
@@ -523,16 +514,4 @@ static void each_number_is_in_the_bucket_between_its_edges(void **unused)
         buckets_records(&whole, &run, &(struct statistic_field){.at = FIELDS});
         assert_memory_equal(whole.counts, expected, (edges.count + 1) * sizeof *expected);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_do_not_depend_on_runs),
-        cmocka_unit_test(records_without_the_field_are_left_out),
-        cmocka_unit_test(rates_do_not_depend_on_runs),
-        cmocka_unit_test(each_record_is_in_one_of_windows_that_follow_one_another),
-        cmocka_unit_test(each_number_is_in_the_bucket_between_its_edges),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,16 +13,13 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define HOUR  (3600 * CLOCK_S)
 #define DAYS  INT64_C(10)
@@ -323,24 +320,18 @@ static void ten_days(struct store_keep keep)
     fake_free(t.sensor);
 }
 
-static void ten_days_by_size(void **state)
+TEST(ten_days_by_size)
 {
-    (void)state;
     ten_days((struct store_keep){.bytes = 512 << 10});
 }
 
-static void ten_days_by_time(void **state)
+TEST(ten_days_by_time)
 {
-    (void)state;
     ten_days((struct store_keep){.time = 60 * HOUR});
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ten_days_by_size),
-        cmocka_unit_test(ten_days_by_time),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -9,13 +9,9 @@
 #include "sensor/samplers/switches_decode.h"
 #include "tests/lib/perf_ring.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CASES = 500, INTERVALS = 400, PID = 70, THREAD = 77 };
 
@@ -164,9 +160,8 @@ static void begin(uint64_t size)
     switches_begin(&reader.thread, kernel.now);
 }
 
-static void each_interval_is_as_it_was_or_counted_as_lost(void **unused)
+TEST(each_interval_is_as_it_was_or_counted_as_lost)
 {
-    (void)unused;
     for (int c = 0; c < CASES; c++) {
         begin(UINT64_C(256) << below(6));
         live(1 + (unsigned)below(INTERVALS), 1 + below(60));
@@ -180,9 +175,8 @@ static void each_interval_is_as_it_was_or_counted_as_lost(void **unused)
     }
 }
 
-static void with_room_nothing_is_lost_and_one_wait_is_known_exactly(void **unused)
+TEST(with_room_nothing_is_lost_and_one_wait_is_known_exactly)
 {
-    (void)unused;
     for (int c = 0; c < CASES; c++) {
         begin(8192);
         live(100, 1);
@@ -201,9 +195,8 @@ static void with_room_nothing_is_lost_and_one_wait_is_known_exactly(void **unuse
     assert_int_equal(i.ready_most, 20);
 }
 
-static void a_thread_that_runs_when_it_is_first_seen_has_run_since(void **unused)
+TEST(a_thread_that_runs_when_it_is_first_seen_has_run_since)
 {
-    (void)unused;
     struct switches_thread t;
     struct switches_interval i;
     struct switches_gaps g = {.queued = SWITCHES_UNKNOWN};
@@ -225,9 +218,8 @@ static void a_thread_that_runs_when_it_is_first_seen_has_run_since(void **unused
 }
 
 /* Any bytes, of records whose times jump. */
-static void whatever_the_kernel_writes_intervals_do_not_overlap(void **unused)
+TEST(whatever_the_kernel_writes_intervals_do_not_overlap)
 {
-    (void)unused;
     for (int c = 0; c < CASES; c++) {
         struct switches_gaps g = {.queued = (int64_t)below(2000) - 1};
         struct switches_event e;
@@ -254,11 +246,5 @@ static void whatever_the_kernel_writes_intervals_do_not_overlap(void **unused)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_interval_is_as_it_was_or_counted_as_lost),
-        cmocka_unit_test(with_room_nothing_is_lost_and_one_wait_is_known_exactly),
-        cmocka_unit_test(a_thread_that_runs_when_it_is_first_seen_has_run_since),
-        cmocka_unit_test(whatever_the_kernel_writes_intervals_do_not_overlap),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -7,16 +7,12 @@
  */
 #include "base/timebase.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 #include "tests/lib/timebase_bound.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS INT64_C(1000000)
 #define S  INT64_C(1000000000)
@@ -278,9 +274,8 @@ static void run_all(struct run *r)
     assert_int_equal(r->tb.jumps, 0);
 }
 
-static void the_error_never_exceeds_its_bound_nor_do_times_change_their_order(void **state)
+TEST(the_error_never_exceeds_its_bound_nor_do_times_change_their_order)
 {
-    (void)state;
     uint64_t seed = seed_start();
     static struct run r;
     for (int i = 0; i < rounds(1500); i++) {
@@ -293,9 +288,8 @@ static void the_error_never_exceeds_its_bound_nor_do_times_change_their_order(vo
     }
 }
 
-static void a_steady_clock_is_known_to_a_fraction_of_its_jitter_and_asked_once_a_second(void **state)
+TEST(a_steady_clock_is_known_to_a_fraction_of_its_jitter_and_asked_once_a_second)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int i = 0; i < rounds(200); i++) {
         struct timebase tb;
@@ -319,9 +313,8 @@ static void a_steady_clock_is_known_to_a_fraction_of_its_jitter_and_asked_once_a
 
 /* ---- Jumps ------------------------------------------------------------------------------------------------------- */
 
-static void a_jump_is_counted_and_the_bound_holds_again_behind_it(void **state)
+TEST(a_jump_is_counted_and_the_bound_holds_again_behind_it)
 {
-    (void)state;
     uint64_t seed = seed_start();
     static struct run r;
     for (int i = 0; i < rounds(500); i++) {
@@ -359,9 +352,8 @@ static void a_jump_is_counted_and_the_bound_holds_again_behind_it(void **state)
     }
 }
 
-static void a_clock_that_stands_still_jumps_once_and_is_asked_seldom(void **state)
+TEST(a_clock_that_stands_still_jumps_once_and_is_asked_seldom)
 {
-    (void)state;
     struct timebase tb;
     timebase_init(&tb, 1e9);
     int64_t now = S;
@@ -411,9 +403,8 @@ static void use_wildly(struct timebase *tb, uint64_t *seed)
     }
 }
 
-static void any_pairs_and_any_ticks_are_taken(void **state)
+TEST(any_pairs_and_any_ticks_are_taken)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int i = 0; i < rounds(2000); i++) {
         struct timebase tb;
@@ -423,9 +414,8 @@ static void any_pairs_and_any_ticks_are_taken(void **state)
     }
 }
 
-static void the_same_pairs_make_the_same_timebase(void **state)
+TEST(the_same_pairs_make_the_same_timebase)
 {
-    (void)state;
     uint64_t seed = seed_start();
     static struct run one, two;
     for (int i = 0; i < rounds(100); i++) {
@@ -459,9 +449,8 @@ static uint64_t scale_slowly(uint64_t a, uint64_t b, uint32_t shift)
     return high << (64 - shift) | low >> shift;
 }
 
-static void scaling_is_exact(void **state)
+TEST(scaling_is_exact)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int i = 0; i < rounds(200000); i++) {
         uint64_t a = seed_next(&seed) >> (seed_next(&seed) % 64), b = seed_next(&seed) >> (seed_next(&seed) % 64);
@@ -475,9 +464,8 @@ static void scaling_is_exact(void **state)
 
 static const uint8_t boot[16] = "this boot, this", other_boot[16] = "one before this";
 
-static void the_next_life_goes_on_with_the_same_function(void **state)
+TEST(the_next_life_goes_on_with_the_same_function)
 {
-    (void)state;
     uint64_t seed = seed_start();
     static struct run r;
     static struct timebase_store store;
@@ -499,9 +487,8 @@ static void the_next_life_goes_on_with_the_same_function(void **state)
     }
 }
 
-static void a_kill_while_saving_leaves_the_copy_before(void **state)
+TEST(a_kill_while_saving_leaves_the_copy_before)
 {
-    (void)state;
     uint64_t seed = seed_start();
     static struct timebase_store old, new, torn;
     struct timebase first, second, loaded;
@@ -528,9 +515,8 @@ static void a_kill_while_saving_leaves_the_copy_before(void **state)
 }
 
 /* Whoever scribbles on the copy may well know how to hash. */
-static void scribbled_copies_are_refused_or_harmless(void **state)
+TEST(scribbled_copies_are_refused_or_harmless)
 {
-    (void)state;
     uint64_t seed = seed_start();
     static struct run r;
     static struct timebase_store store;
@@ -561,21 +547,4 @@ static void scribbled_copies_are_refused_or_harmless(void **state)
         }
     }
     assert_true(refused > 0 && loaded > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_error_never_exceeds_its_bound_nor_do_times_change_their_order),
-        cmocka_unit_test(a_steady_clock_is_known_to_a_fraction_of_its_jitter_and_asked_once_a_second),
-        cmocka_unit_test(a_jump_is_counted_and_the_bound_holds_again_behind_it),
-        cmocka_unit_test(a_clock_that_stands_still_jumps_once_and_is_asked_seldom),
-        cmocka_unit_test(any_pairs_and_any_ticks_are_taken),
-        cmocka_unit_test(the_same_pairs_make_the_same_timebase),
-        cmocka_unit_test(scaling_is_exact),
-        cmocka_unit_test(the_next_life_goes_on_with_the_same_function),
-        cmocka_unit_test(a_kill_while_saving_leaves_the_copy_before),
-        cmocka_unit_test(scribbled_copies_are_refused_or_harmless),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

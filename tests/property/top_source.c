@@ -8,15 +8,12 @@
 #include "views/top/top_source.h"
 #include "run/read/run_reader.h"
 #include "tests/lib/grown_run.h"
+#include "tests/lib/test.h"
 #include "views/top/top_table.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { RUNS = 6, PIECES = 40, MOMENTS = 12, RECORDS_MAX = 100000, GRAIN = 8 /* ns, of a clock's reading */ };
 
@@ -178,9 +175,8 @@ static void check_moments(struct top_source *followed, struct top_source *opened
     }
 }
 
-static void any_moment_is_what_is_stored_of_it(void **state)
+TEST(any_moment_is_what_is_stored_of_it)
 {
-    (void)state;
     static struct grown g;
     for (int run = 0; run < RUNS; run++) {
         struct top_source *followed = NULL, *opened;
@@ -221,9 +217,8 @@ static void check_alone(struct top_source *s, const struct top_state *state, str
     fail();
 }
 
-static void where_there_are_many_rows_the_visible_ones_have_quantiles(void **state)
+TEST(where_there_are_many_rows_the_visible_ones_have_quantiles)
 {
-    (void)state;
     enum { MANY = 360, VISIBLE = 12 };
     static struct grown g;
     struct top_source *s;
@@ -262,13 +257,9 @@ static void where_there_are_many_rows_the_visible_ones_have_quantiles(void **sta
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_moment_is_what_is_stored_of_it),
-        cmocka_unit_test(where_there_are_many_rows_the_visible_ones_have_quantiles),
-    };
     seed = seed_start();
     records = calloc(RECORDS_MAX, sizeof *records);
-    int failed = records ? cmocka_run_group_tests(tests, scratch_begin, scratch_end) : 1;
+    int failed = records ? test_run(scratch_begin, scratch_end) : 1;
     free(records);
     return failed;
 }

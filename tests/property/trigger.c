@@ -8,15 +8,11 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 400, STEPS = 300, TRIGGERS = 5, PROCESSES = 3, ASPECTS = 2, RECORDS = 4, LATE = 12 };
 
@@ -292,9 +288,8 @@ static void compare(struct scene *s)
     }
 }
 
-static void fires_as_a_plain_list_says(void **state)
+TEST(fires_as_a_plain_list_says)
 {
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         struct scene s = {.e = draw_experiment(), .now = 1000 * CLOCK_S};
         assert_int_equal(trigger_new(s.e, &s.t), 0);
@@ -323,6 +318,5 @@ static void fires_as_a_plain_list_says(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fires_as_a_plain_list_says)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

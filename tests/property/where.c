@@ -8,15 +8,11 @@
 #include "mdr/message.h"
 #include "metric/evaluator.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
     ROUNDS = 1500,
@@ -164,10 +160,9 @@ static double plain(enum experiment_metric_kind kind, double share, double *valu
                                      : last;
 }
 
-static void a_statistic_is_that_of_the_list_of_records_that_meet_the_condition(void **state)
+TEST(a_statistic_is_that_of_the_list_of_records_that_meet_the_condition)
 {
     static struct list l;
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         int64_t now = 1000 * CLOCK_S + (int64_t)below(CLOCK_S);
         char text[64];
@@ -210,10 +205,9 @@ static void go(struct evaluator *e, const struct list *l, const struct where *w,
     evaluator_take(e, now);
 }
 
-static void a_rate_is_that_of_a_program_with_none_but_those_records(void **state)
+TEST(a_rate_is_that_of_a_program_with_none_but_those_records)
 {
     static struct list l;
-    (void)state;
     for (int round = 0; round < ROUNDS / 3; round++) {
         int64_t now = 1000 * CLOCK_S;
         char text[64];
@@ -236,10 +230,9 @@ static void a_rate_is_that_of_a_program_with_none_but_those_records(void **state
 }
 
 /* At a decision: a count's window is the time back to the latest reading that is as old as it is long. */
-static void counts_and_percentages_are_those_of_the_list(void **state)
+TEST(counts_and_percentages_are_those_of_the_list)
 {
     static struct list l;
-    (void)state;
     for (int round = 0; round < ROUNDS / 3; round++) {
         int64_t now = 1000 * CLOCK_S, half = CLOCK_S / 2;
         char text[64];
@@ -272,10 +265,9 @@ static void counts_and_percentages_are_those_of_the_list(void **state)
     }
 }
 
-static void parts_joined_are_the_whole(void **state)
+TEST(parts_joined_are_the_whole)
 {
     static struct list l;
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         int64_t now = 1000 * CLOCK_S;
         char text[64];
@@ -311,11 +303,5 @@ static void parts_joined_are_the_whole(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_statistic_is_that_of_the_list_of_records_that_meet_the_condition),
-        cmocka_unit_test(a_rate_is_that_of_a_program_with_none_but_those_records),
-        cmocka_unit_test(counts_and_percentages_are_those_of_the_list),
-        cmocka_unit_test(parts_joined_are_the_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

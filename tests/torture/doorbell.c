@@ -9,18 +9,14 @@
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 #include "tests/lib/ways.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 700, ROUNDS_LIGHT = 150, RACE_NS = 60000, DEADLINE_MS = 20000 };
 
@@ -99,9 +95,8 @@ static bool sleep_until_woken(void)
     return slept;
 }
 
-static void a_record_ends_sleep_whenever_it_comes(void **unused)
+TEST(a_record_ends_sleep_whenever_it_comes)
 {
-    (void)unused;
     uint32_t slept = 0, rounds = getenv("BEZEL_TEST_LIGHT") ? ROUNDS_LIGHT : ROUNDS;
     act('o', 0);
     for (uint32_t round = 0; round < rounds; round++) {
@@ -120,9 +115,8 @@ static void a_record_ends_sleep_whenever_it_comes(void **unused)
 }
 
 /* Packets in the window have to be sent and acknowledged, so bezeld must be awake. */
-static void nobody_sleeps_while_packets_wait(void **unused)
+TEST(nobody_sleeps_while_packets_wait)
 {
-    (void)unused;
     act('o', 0);
     while (actions->done < actions->round)
         clock_sleep_until(clock_now() + CLOCK_MS / 50);
@@ -168,11 +162,9 @@ static int end(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nobody_sleeps_while_packets_wait),
-                                       cmocka_unit_test(a_record_ends_sleep_whenever_it_comes)};
     seed = seed_start();
     actions = mmap(NULL, sizeof *actions, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (actions == MAP_FAILED)
         return 1;
-    return cmocka_run_group_tests_name("doorbell", tests, begin, end);
+    return test_run(begin, end);
 }

@@ -13,14 +13,12 @@
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +26,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { THREADS = 3 };
 
@@ -348,21 +344,18 @@ static void record_and_kill(const struct load *load)
     scratch_remove(s.dir);
 }
 
-static void every_record_is_stored_once_however_often_bezeld_is_killed(void **unused)
+TEST(every_record_is_stored_once_however_often_bezeld_is_killed)
 {
-    (void)unused;
     record_and_kill(&calm);
 }
 
-static void every_record_is_stored_once_or_its_loss_counted_where_rings_and_window_are_full(void **unused)
+TEST(every_record_is_stored_once_or_its_loss_counted_where_rings_and_window_are_full)
 {
-    (void)unused;
     record_and_kill(&heavy);
 }
 
-static void a_process_that_is_left_alive_is_stored_up_to_its_closing_packet(void **unused)
+TEST(a_process_that_is_left_alive_is_stored_up_to_its_closing_packet)
 {
-    (void)unused;
     struct scene s = {.load = &calm};
     open_scene(&s);
     for (int i = 0; i < 5; i++) {
@@ -388,10 +381,5 @@ int main(void)
     page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_record_is_stored_once_however_often_bezeld_is_killed),
-        cmocka_unit_test(every_record_is_stored_once_or_its_loss_counted_where_rings_and_window_are_full),
-        cmocka_unit_test(a_process_that_is_left_alive_is_stored_up_to_its_closing_packet),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -10,20 +10,16 @@
 #include "mdr/uplink/window_internal.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/step.h"
+#include "tests/lib/test.h"
 #include "tests/lib/window_model.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { STREAMS = 2, BEFORE = 3 /* packets of each stream that are there at first */ };
 
@@ -276,9 +272,8 @@ static void skip_here(void)
 }
 
 /* The receiver lives: it has stored and acknowledged half, and sleeps. The next sender recovers the window. */
-static void a_sender_may_be_killed_after_any_step(void **unused)
+TEST(a_sender_may_be_killed_after_any_step)
 {
-    (void)unused;
     int killed = 1, change = 0;
     for (; killed == 1; change++) {
         prepare();
@@ -307,9 +302,8 @@ static void a_sender_may_be_killed_after_any_step(void **unused)
     assert_true(change > 8);
 }
 
-static void a_receiver_may_be_killed_after_any_step(void **unused)
+TEST(a_receiver_may_be_killed_after_any_step)
 {
-    (void)unused;
     int killed = 1, change = 0;
     for (; killed == 1; change++) {
         prepare();
@@ -333,9 +327,5 @@ int main(void)
     notes = mmap(NULL, sizeof *notes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (notes == MAP_FAILED)
         return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sender_may_be_killed_after_any_step),
-        cmocka_unit_test(a_receiver_may_be_killed_after_any_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

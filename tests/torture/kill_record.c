@@ -12,18 +12,14 @@
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/step.h"
+#include "tests/lib/test.h"
 
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum {
     SLOTS = RING_SLOTS_MIN,
@@ -322,49 +318,42 @@ static int interrupt_in(const struct scene *s)
 
 /* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
-static void a_warm_record_is_there_or_not(void **unused)
+TEST(a_warm_record_is_there_or_not)
 {
-    (void)unused;
     kill_in(&(struct scene){"no values", 5, 0, 2, record_none, NULL}, -1);
     kill_in(&(struct scene){"two values", 5, 0, 2, record_two, NULL}, -1);
     kill_in(&(struct scene){"twelve values", 5, RECORDS_TWELVE, 2, record_twelve, NULL}, -1);
     kill_in(&(struct scene){"two values, the kernel's clock", 5, KERNEL_CLOCK, 2, record_two, NULL}, -1);
 }
 
-static void a_record_across_the_end_of_the_ring_is_there_or_not(void **unused)
+TEST(a_record_across_the_end_of_the_ring_is_there_or_not)
 {
-    (void)unused;
     kill_in(&(struct scene){"across the end", SLOTS - 2, DRAINED, 2, record_twelve, NULL}, -1);
 }
 
-static void a_record_that_finds_no_room_is_counted_or_unfinished(void **unused)
+TEST(a_record_that_finds_no_room_is_counted_or_unfinished)
 {
-    (void)unused;
     kill_in(&(struct scene){"a full ring", SLOTS, 0, 0, record_two, NULL}, -1);
 }
 
-static void a_record_that_overwrites_is_there_or_not(void **unused)
+TEST(a_record_that_overwrites_is_there_or_not)
 {
-    (void)unused;
     kill_in(&(struct scene){"overwriting", 3 * SLOTS, OVERWRITES, 2, record_twelve, NULL}, -1);
     kill_in(&(struct scene){"overwriting larger ones", SLOTS, OVERWRITES | RECORDS_TWELVE, 2, record_two, NULL}, -1);
 }
 
-static void the_first_record_of_a_ring_is_there_or_not(void **unused)
+TEST(the_first_record_of_a_ring_is_there_or_not)
 {
-    (void)unused;
     kill_in(&(struct scene){"a ring is claimed", 0, 0, 2, record_two, declare}, -1);
 }
 
-static void the_first_record_of_a_process_is_there_or_not(void **unused)
+TEST(the_first_record_of_a_process_is_there_or_not)
 {
-    (void)unused;
     kill_in(&(struct scene){"a segment is made", 0, 0, 2, record_two, NULL}, -1);
 }
 
-static void a_wait_is_open_or_recorded(void **unused)
+TEST(a_wait_is_open_or_recorded)
 {
-    (void)unused;
     kill_in(&(struct scene){"a wait ends", 5, OPEN, 2, end_wait, begin_wait}, -1);
     kill_in(&(struct scene){"a long span ends", 5, OPEN, 2, end_long_span, begin_long_span}, -1);
 }
@@ -374,9 +363,8 @@ static void prepare_both(void)
     assert_int_equal(bezel_thread_init(BEZEL_SIGNALS), 0);
 }
 
-static void a_handler_may_record_after_any_instruction(void **unused)
+TEST(a_handler_may_record_after_any_instruction)
 {
-    (void)unused;
     interrupt_in(&(struct scene){"two values", 5, 0, 2, record_two, NULL});
     interrupt_in(&(struct scene){"twelve values", 5, RECORDS_TWELVE, 2, record_twelve, NULL});
     interrupt_in(&(struct scene){"two values, the kernel's clock", 5, KERNEL_CLOCK, 2, record_two, NULL});
@@ -386,9 +374,8 @@ static void a_handler_may_record_after_any_instruction(void **unused)
     interrupt_in(&(struct scene){"a ring is claimed", 0, 0, 2, record_two, declare});
 }
 
-static void a_record_inside_a_record_is_there_or_not(void **unused)
+TEST(a_record_inside_a_record_is_there_or_not)
 {
-    (void)unused;
     struct scene inline_one = {"inside two values", 5, 0, 2, record_two, prepare_both};
     struct scene other = {"inside twelve values", 5, RECORDS_TWELVE, 2, record_twelve, prepare_both};
     int all = interrupt_in(&inline_one);
@@ -415,16 +402,5 @@ int main(void)
     notes = mmap(NULL, sizeof *notes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (notes == MAP_FAILED)
         return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_warm_record_is_there_or_not),
-        cmocka_unit_test(a_record_across_the_end_of_the_ring_is_there_or_not),
-        cmocka_unit_test(a_record_that_finds_no_room_is_counted_or_unfinished),
-        cmocka_unit_test(a_record_that_overwrites_is_there_or_not),
-        cmocka_unit_test(the_first_record_of_a_ring_is_there_or_not),
-        cmocka_unit_test(the_first_record_of_a_process_is_there_or_not),
-        cmocka_unit_test(a_wait_is_open_or_recorded),
-        cmocka_unit_test(a_handler_may_record_after_any_instruction),
-        cmocka_unit_test(a_record_inside_a_record_is_there_or_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

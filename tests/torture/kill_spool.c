@@ -10,13 +10,11 @@
 #include "mdr/uplink/window.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 #include "tests/lib/told_packet.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -25,8 +23,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PACKET_MOST = 3000 };
 
@@ -156,9 +152,8 @@ static void end_life(struct spool *s, bool empty)
     unlink(kept);
 }
 
-static void whatever_write_it_is_killed_in_nothing_is_lost_or_doubled(void **unused)
+TEST_WITH(scratch_begin, scratch_end, whatever_write_it_is_killed_in_nothing_is_lost_or_doubled)
 {
-    (void)unused;
     static uint64_t list[SPOOL_BYTES_MIN / 32];
     uint64_t torn = 0;
     int restarts = getenv("BEZEL_TEST_LIGHT") ? 40 : 600;
@@ -197,9 +192,8 @@ static void whatever_write_it_is_killed_in_nothing_is_lost_or_doubled(void **unu
  * Where the last packet that was freed stood near the end of the file, the next one's write is two: what fills up the
  * end, and the packet. In between, the spool holds nothing.
  */
-static void one_that_holds_only_what_fills_up_its_end_is_empty(void **unused)
+TEST_WITH(scratch_begin, scratch_end, one_that_holds_only_what_fills_up_its_end_is_empty)
 {
-    (void)unused;
     static uint8_t packet[WINDOW_PACKET_BYTES];
     struct spool_found found;
     struct spool *s;
@@ -258,9 +252,8 @@ static bool open_and_die(const uint8_t id[16], uint64_t write, uint64_t bytes)
 }
 
 /* A mark and a head. What they do not make a spool yet held nothing, so nothing of it can be lost. */
-static void killed_at_any_byte_while_it_is_made_it_is_a_new_one(void **unused)
+TEST_WITH(scratch_begin, scratch_end, killed_at_any_byte_while_it_is_made_it_is_a_new_one)
 {
-    (void)unused;
     static uint8_t packet[WINDOW_PACKET_BYTES];
     uint64_t write = 1;
     for (; open_and_die(run, write, 0); write++)
@@ -288,9 +281,8 @@ static void append_numbers(struct spool *s, uint64_t from, uint64_t to)
     }
 }
 
-static void changed_bytes_cost_what_follows_and_bring_nothing_back(void **unused)
+TEST_WITH(scratch_begin, scratch_end, changed_bytes_cost_what_follows_and_bring_nothing_back)
 {
-    (void)unused;
     static uint64_t list[SPOOL_BYTES_MIN / 32];
     enum { FIRST = 40, SECOND = 1000000 };
     uint64_t told = 0;
@@ -350,9 +342,8 @@ static void leave_without_head(void)
     close(fd);
 }
 
-static void killed_at_any_byte_while_it_is_made_from_a_lost_one_it_is_doubtful(void **unused)
+TEST_WITH(scratch_begin, scratch_end, killed_at_any_byte_while_it_is_made_from_a_lost_one_it_is_doubtful)
 {
-    (void)unused;
     enum { LONG = 4096 };
     const uint8_t *const ids[] = {run, other}; /* of that one, head and marks are whole */
     for (int i = 0; i < 2; i++) {
@@ -385,9 +376,8 @@ static void killed_at_any_byte_while_it_is_made_from_a_lost_one_it_is_doubtful(v
 /* ---- Bounds -------------------------------------------------------------------------------------------------------
  */
 
-static void a_full_one_takes_nothing_more_and_takes_it_again_when_some_is_freed(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_full_one_takes_nothing_more_and_takes_it_again_when_some_is_freed)
 {
-    (void)unused;
     static uint8_t packet[WINDOW_PACKET_BYTES];
     struct spool_found found;
     struct spool *s = open_spool(&found);
@@ -416,9 +406,8 @@ static void a_full_one_takes_nothing_more_and_takes_it_again_when_some_is_freed(
     spool_close(s);
 }
 
-static void a_full_disk_loses_nothing(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_full_disk_loses_nothing)
 {
-    (void)unused;
     static uint8_t packet[WINDOW_PACKET_BYTES];
     static uint64_t list[100];
     struct rlimit before, small = {.rlim_cur = 4096 + 50000};
@@ -439,9 +428,8 @@ static void a_full_disk_loses_nothing(void **unused)
     spool_close(s);
 }
 
-static void a_spool_is_one_owners_and_one_traces(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_spool_is_one_owners_and_one_traces)
 {
-    (void)unused;
     struct spool_found found;
     struct spool *s = open_spool(&found), *second;
     assert_int_equal(spool_open(scratch_dir, run, uuid, SPOOL_BYTES_MIN, &second, &found), BEZEL_EBUSY);
@@ -492,9 +480,8 @@ static void leave(const uint8_t trace[16], const char *folder, char *path)
     assert_true(is_there(path));
 }
 
-static void a_spool_goes_when_nobody_can_come_back_for_it(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_spool_goes_when_nobody_can_come_back_for_it)
 {
-    (void)unused;
     char folder[128], path[128], alien[160];
     uint64_t left;
     uint8_t trace[16];
@@ -541,9 +528,8 @@ static void a_spool_goes_when_nobody_can_come_back_for_it(void **unused)
     assert_int_equal(unlink(alien), 0);
 }
 
-static void a_spool_that_is_given_up_goes_with_all_in_it(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_spool_that_is_given_up_goes_with_all_in_it)
 {
-    (void)unused;
     struct spool_found found;
     struct spool *s = open_spool(&found);
     char path[128];
@@ -556,20 +542,6 @@ static void a_spool_that_is_given_up_goes_with_all_in_it(void **unused)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
-    const struct CMUnitTest tests[] = {
-        TEST(whatever_write_it_is_killed_in_nothing_is_lost_or_doubled),
-        TEST(one_that_holds_only_what_fills_up_its_end_is_empty),
-        TEST(killed_at_any_byte_while_it_is_made_it_is_a_new_one),
-        TEST(killed_at_any_byte_while_it_is_made_from_a_lost_one_it_is_doubtful),
-        TEST(changed_bytes_cost_what_follows_and_bring_nothing_back),
-        cmocka_unit_test_setup_teardown(a_full_one_takes_nothing_more_and_takes_it_again_when_some_is_freed,
-                                        scratch_begin, scratch_end),
-        TEST(a_full_disk_loses_nothing),
-        TEST(a_spool_is_one_owners_and_one_traces),
-        TEST(a_spool_goes_when_nobody_can_come_back_for_it),
-        TEST(a_spool_that_is_given_up_goes_with_all_in_it),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -10,19 +10,16 @@
 #include "tests/lib/disk_model.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PROCESSES = 3, ACK_FD = 600, NEVER = INT32_MAX };
 
@@ -223,10 +220,9 @@ static void kill_at_every_change(struct scene *t, int stride)
     printf("killed at %d of %d changes\n", killed, changes);
 }
 
-static void killed_at_any_write_it_keeps_what_was_acknowledged(void **state)
+TEST(killed_at_any_write_it_keeps_what_was_acknowledged)
 {
     struct scene t = {.sync = STORE_SYNC_NEVER};
-    (void)state;
     make_sensor(&t);
     kill_at_every_change(&t, getenv("BEZEL_TEST_LIGHT") ? 80 : 6);
     t.sync = 0;
@@ -244,33 +240,24 @@ static void lose_power_with(int64_t sync)
     fake_free(t.sensor);
 }
 
-static void without_power_it_keeps_what_was_acknowledged_when_each_is_synced(void **state)
+TEST(without_power_it_keeps_what_was_acknowledged_when_each_is_synced)
 {
-    (void)state;
     lose_power_with(0);
 }
 
-static void without_power_it_keeps_what_was_acknowledged_when_all_are_synced_together(void **state)
+TEST(without_power_it_keeps_what_was_acknowledged_when_all_are_synced_together)
 {
-    (void)state;
     lose_power_with(20 * CLOCK_MS);
 }
 
 /* The first life syncs nothing: all that the second one tells it must have synced itself. */
-static void a_restart_acknowledges_only_what_it_synced(void **state)
+TEST(a_restart_acknowledges_only_what_it_synced)
 {
-    (void)state;
     lose_power_with(10 * CLOCK_S);
 }
 
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(killed_at_any_write_it_keeps_what_was_acknowledged),
-        cmocka_unit_test(without_power_it_keeps_what_was_acknowledged_when_each_is_synced),
-        cmocka_unit_test(without_power_it_keeps_what_was_acknowledged_when_all_are_synced_together),
-        cmocka_unit_test(a_restart_acknowledges_only_what_it_synced),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

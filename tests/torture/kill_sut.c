@@ -9,21 +9,17 @@
 #include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { THREADS = 3, AHEAD = 1000 /* records that a thread may be ahead of its reader: its ring never fills */ };
 
@@ -124,9 +120,8 @@ static void one_life(uint64_t random)
     fixture_end(&f);
 }
 
-static void a_killed_process_loses_at_most_what_each_thread_was_writing(void **unused)
+TEST(a_killed_process_loses_at_most_what_each_thread_was_writing)
 {
-    (void)unused;
     uint64_t seed = seed_start(), total = 0;
     for (int round = getenv("BEZEL_TEST_LIGHT") ? 20 : 100; round > 0; round--) {
         one_life(seed_next(&seed));
@@ -142,8 +137,5 @@ int main(void)
     page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_killed_process_loses_at_most_what_each_thread_was_writing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

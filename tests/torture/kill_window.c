@@ -10,13 +10,11 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/step.h"
+#include "tests/lib/test.h"
 #include "tests/lib/window_model.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,8 +22,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { STREAMS = 5, WATCHED = 20 << 10 /* bytes of the file: its head, the processes, the first streams */ };
 
@@ -168,9 +164,8 @@ static void check_against_notes(struct window *w)
     }
 }
 
-static void killed_at_random_it_has_all_that_was_committed(void **unused)
+TEST_WITH(begin, end, killed_at_random_it_has_all_that_was_committed)
 {
-    (void)unused;
     uint64_t seed = seed_start();
     int rounds = getenv("BEZEL_TEST_LIGHT") ? 30 : 200;
     for (int round = 0; round < rounds; round++) {
@@ -295,9 +290,8 @@ static void check_copy(const void *from, size_t bytes, const uint64_t next[2])
     scratch_remove(copy);
 }
 
-static void killed_after_any_instruction_it_is_whole(void **unused)
+TEST_WITH(begin, end, killed_after_any_instruction_it_is_whole)
 {
-    (void)unused;
     size_t bytes;
     int status, steps = 0, changes = 0;
     uint64_t next[2];
@@ -327,13 +321,4 @@ static void killed_after_any_instruction_it_is_whole(void **unused)
     assert_true(changes > 10);
     test_free(last);
     munmap(live, bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(killed_at_random_it_has_all_that_was_committed, begin, end),
-        cmocka_unit_test_setup_teardown(killed_after_any_instruction_it_is_whole, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,19 +10,15 @@
 #include "sensor/external/program_knobs.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 extern const int descriptors_kept;
 const int descriptors_kept = 1; /* of the segment that this process has, as it records */
@@ -91,7 +87,7 @@ static void turn_at_random(struct attached *a, uint64_t *seed, int rounds, int f
     }
 }
 
-static void no_read_is_out_of_range(void **unused)
+TEST(no_read_is_out_of_range)
 {
     static char names[LATE][16];
     uint64_t seed = seed_start();
@@ -100,7 +96,6 @@ static void no_read_is_out_of_range(void **unused)
     int32_t last[READERS];
     pthread_t readers[READERS];
     bool light = getenv("BEZEL_TEST_LIGHT") != NULL;
-    (void)unused;
     scratch_make(dir);
     setenv("BEZEL_DIR", dir, 1);
     for (int i = 0; i < LATE; i++) {
@@ -126,10 +121,4 @@ static void no_read_is_out_of_range(void **unused)
     segment_detach(a, true);
     folder_close(&folder);
     scratch_remove(dir);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_read_is_out_of_range)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,12 +12,11 @@
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +24,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { KINDS_MAX = 6 };
 
@@ -221,18 +218,16 @@ static void play(enum deed deed)
     await_over(&s);
 }
 
-static void nobody_is_left_however_the_socket_ends(void **state)
+TEST(nobody_is_left_however_the_socket_ends)
 {
-    (void)state;
     for (int round = getenv("BEZEL_TEST_LIGHT") ? 1 : 2; round > 0; round--)
         for (int deed = 0; deed < DEEDS; deed++)
             play((enum deed)deed);
 }
 
 /* The limit of what can be done: nobody is there any more that could end more than these. */
-static void what_was_launched_itself_ends_even_when_both_are_killed(void **state)
+TEST(what_was_launched_itself_ends_even_when_both_are_killed)
 {
-    (void)state;
     struct scene s;
     pid_t launcher;
     draw(&s, KILL_OWNER);
@@ -249,9 +244,5 @@ static void what_was_launched_itself_ends_even_when_both_are_killed(void **state
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_is_left_however_the_socket_ends),
-        cmocka_unit_test(what_was_launched_itself_ends_even_when_both_are_killed),
-    };
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

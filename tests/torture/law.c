@@ -15,11 +15,9 @@
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +26,6 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define ROOM_BYTES (UINT64_C(512) << 20) /* what the lives of a round may need at once */
 
@@ -480,9 +476,8 @@ static int amount(int light, int usual, int full)
     return getenv("BEZEL_TEST_FULL") ? full : getenv("BEZEL_TEST_LIGHT") ? light : usual;
 }
 
-static void whatever_programs_do_the_law_holds(void **unused)
+TEST_WITH(NULL, stop_all, whatever_programs_do_the_law_holds)
 {
-    (void)unused;
     int rounds = amount(2, 12, 120);
     for (int round = 0; round < rounds; round++) {
         printf("round %d, BEZEL_SEED=%llu\n", round, (unsigned long long)seed);
@@ -492,9 +487,8 @@ static void whatever_programs_do_the_law_holds(void **unused)
     }
 }
 
-static void a_reader_that_is_stopped_loses_no_count(void **unused)
+TEST_WITH(NULL, stop_all, a_reader_that_is_stopped_loses_no_count)
 {
-    (void)unused;
     for (int i = 0; i < PROGRAMS; i++) {
         programs[i] = any_program((uint32_t)amount(10000, 20000, 1000000));
         programs[i].kill_at = 0;
@@ -502,9 +496,8 @@ static void a_reader_that_is_stopped_loses_no_count(void **unused)
     run_round(getenv("BEZEL_TEST_FULL") ? 60 * CLOCK_S : STILL_NS_LIGHT, 90 * CLOCK_S);
 }
 
-static void threads_come_and_go(void **unused)
+TEST_WITH(NULL, stop_all, threads_come_and_go)
 {
-    (void)unused;
     for (int i = 0; i < PROGRAMS; i++) {
         programs[i] = any_program((uint32_t)amount(1000, 6000, 350000));
         programs[i].profile = LAW_CROWD | (i == 0 ? 0 : LAW_SIGNALS) | (i == 1 ? LAW_CANCELS : 0);
@@ -546,9 +539,8 @@ static void print_table(void)
                                         sums.window + sums.unfinished);
 }
 
-static void the_sum_of_all_is_the_law_too(void **unused)
+TEST(the_sum_of_all_is_the_law_too)
 {
-    (void)unused;
     print_table();
 }
 
@@ -566,13 +558,7 @@ int main(void)
     if (page == MAP_FAILED || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         return 1;
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(whatever_programs_do_the_law_holds, stop_all),
-        cmocka_unit_test_teardown(a_reader_that_is_stopped_loses_no_count, stop_all),
-        cmocka_unit_test_teardown(threads_come_and_go, stop_all),
-        cmocka_unit_test(the_sum_of_all_is_the_law_too),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_run(NULL, NULL);
     close(page_fd);
     return failed;
 }

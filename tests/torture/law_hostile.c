@@ -13,15 +13,13 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/step.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +27,6 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum {
     THREADS = 3,
@@ -279,9 +275,8 @@ static void scribble_and_read(uint64_t seed, int64_t ns)
     assert_true(page->records > 1000);
 }
 
-static void scribbling_harms_neither_the_program_nor_the_reader(void **unused)
+TEST(scribbling_harms_neither_the_program_nor_the_reader)
 {
-    (void)unused;
     uint64_t seed = seed_start();
     int rounds = getenv("BEZEL_TEST_FULL") ? 100 : getenv("BEZEL_TEST_LIGHT") ? 2 : 3;
     for (int i = 0; i < rounds; i++) {
@@ -323,9 +318,8 @@ static void claim_what_has_no_memory(void *unused)
         pthread_join(t[i], NULL);
 }
 
-static void a_ring_that_only_says_so_is_no_ring_where_memory_is_full(void **unused)
+TEST(a_ring_that_only_says_so_is_no_ring_where_memory_is_full)
 {
-    (void)unused;
     char dir[SCRATCH_PATH];
     memset(page, 0, sizeof *page);
     scratch_make(dir);
@@ -433,9 +427,8 @@ static void lie_and_step(bool over, bool large_one)
     assert_true(most <= STEPS_BOUND);
 }
 
-static void a_ring_that_lies_costs_a_record_a_bounded_number_of_instructions(void **unused)
+TEST(a_ring_that_lies_costs_a_record_a_bounded_number_of_instructions)
 {
-    (void)unused;
     lie_and_step(false, false);
     lie_and_step(false, true);
     lie_and_step(true, false);
@@ -455,10 +448,5 @@ int main(void)
     page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scribbling_harms_neither_the_program_nor_the_reader),
-        cmocka_unit_test(a_ring_that_only_says_so_is_no_ring_where_memory_is_full),
-        cmocka_unit_test(a_ring_that_lies_costs_a_record_a_bounded_number_of_instructions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -8,14 +8,11 @@
 #include "sensor/shm/ring_reader.h"
 #include "sensor/shm/ring_writer.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SLOTS = RING_SLOTS_MIN, ASPECTS = 3, BEFORE_OVERFLOW = 200 * RING_SLOT_BYTES, FIRST_ORDINALS = 17 };
 
@@ -201,9 +198,8 @@ static uint64_t run(bool overwrite)
     return stress.records - stress.taken;
 }
 
-static void what_is_read_was_written_and_what_is_missing_was_counted(void **unused)
+TEST(what_is_read_was_written_and_what_is_missing_was_counted)
 {
-    (void)unused;
     uint64_t missing = run(false), full = 0;
     for (uint32_t id = 1; id <= ASPECTS; id++)
         full += stress.shared.ring.full[id];
@@ -211,20 +207,10 @@ static void what_is_read_was_written_and_what_is_missing_was_counted(void **unus
     printf("%u attempts, %llu dropped\n", stress.records, (unsigned long long)full);
 }
 
-static void a_snapshot_of_an_overwriting_ring_is_whole_consecutive_records(void **unused)
+TEST(a_snapshot_of_an_overwriting_ring_is_whole_consecutive_records)
 {
-    (void)unused;
     uint64_t missing = run(true);
     assert_int_equal(stress.next, FIRST_ORDINALS + stress.records); /* the last one holds the last record */
     printf("%u records, %llu snapshots, %llu records in none\n", stress.records, (unsigned long long)stress.snapshots,
            (unsigned long long)missing);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read_was_written_and_what_is_missing_was_counted),
-        cmocka_unit_test(a_snapshot_of_an_overwriting_ring_is_whole_consecutive_records),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

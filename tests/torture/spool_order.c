@@ -11,12 +11,10 @@
 #include "sensor/external/external_internal.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 #include "tests/lib/window_model.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,8 +22,6 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { STREAMS = 4 };
 
@@ -186,9 +182,8 @@ static void drain(void)
     external_close(x, false);
 }
 
-static void every_packet_goes_up_in_order_whatever_is_killed(void **unused)
+TEST(every_packet_goes_up_in_order_whatever_is_killed)
 {
-    (void)unused;
     int restarts = getenv("BEZEL_TEST_LIGHT") ? 30 : 300;
     store = mmap(NULL, sizeof *store, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     scratch_make(dir);
@@ -220,9 +215,6 @@ static void every_packet_goes_up_in_order_whatever_is_killed(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_packet_goes_up_in_order_whatever_is_killed),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -9,13 +9,9 @@
 #include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { ENOUGH = 100 };
 
@@ -75,9 +71,8 @@ static int begin_each(void **unused)
     return 0;
 }
 
-static void a_poll_takes_when_there_are_enough(void **unused)
+TEST_WITH(begin_each, NULL, a_poll_takes_when_there_are_enough)
 {
-    (void)unused;
     write_records(ENOUGH - 1);
     assert_int_equal(poll_now(), 0);
     write_records(1);
@@ -86,9 +81,8 @@ static void a_poll_takes_when_there_are_enough(void **unused)
     assert_int_equal(poll_now(), 0);
 }
 
-static void or_when_one_has_waited(void **unused)
+TEST_WITH(begin_each, NULL, or_when_one_has_waited)
 {
-    (void)unused;
     write_records(1);
     for (int i = 1; i < 50; i++)
         assert_int_equal(poll_now(), 0);
@@ -98,9 +92,8 @@ static void or_when_one_has_waited(void **unused)
     assert_int_equal(poll_now(), 0); /* the time of the next ones begins */
 }
 
-static void records_are_counted_not_their_slots(void **unused)
+TEST_WITH(begin_each, NULL, records_are_counted_not_their_slots)
 {
-    (void)unused;
     for (int i = 1; i < ENOUGH; i++) {
         bezel_record(wide, 1, 2, 3);
         if (i % 30 == 0)
@@ -112,9 +105,8 @@ static void records_are_counted_not_their_slots(void **unused)
 }
 
 /* The rest of what there was when the first of them took; not what came later. */
-static void limited_polls_go_on_with_the_rest(void **unused)
+TEST_WITH(begin_each, NULL, limited_polls_go_on_with_the_rest)
 {
-    (void)unused;
     external_batch(f.external, true, 60);
     write_records(ENOUGH);
     assert_int_equal(poll_now(), 60);
@@ -127,9 +119,8 @@ static void limited_polls_go_on_with_the_rest(void **unused)
     external_batch(f.external, true, 0);
 }
 
-static void nothing_waits_at_a_snapshot(void **unused)
+TEST_WITH(begin_each, NULL, nothing_waits_at_a_snapshot)
 {
-    (void)unused;
     write_records(3);
     assert_int_equal(poll_now(), 0);
     assert_int_equal(external_snapshot(f.external, now), 0); /* there is no flight recorder */
@@ -138,10 +129,9 @@ static void nothing_waits_at_a_snapshot(void **unused)
     assert_int_equal(poll_now(), 0);
 }
 
-static void what_finds_no_room_is_taken_as_soon_as_there_is_room(void **unused)
+TEST_WITH(begin_each, NULL, what_finds_no_room_is_taken_as_soon_as_there_is_room)
 {
     uint32_t taken = 0;
-    (void)unused;
     f.external->accumulate.records = 1000000; /* but the ring is more than half full */
     write_records(60000);                     /* 1.2 MB in a window of 1 MiB */
     taken = poll_now();
@@ -158,12 +148,11 @@ static void what_finds_no_room_is_taken_as_soon_as_there_is_room(void **unused)
 }
 
 /* Each poll tries again. */
-static void what_has_no_time_yet_is_taken_as_soon_as_it_has(void **unused)
+TEST_WITH(begin_each, NULL, what_has_no_time_yet_is_taken_as_soon_as_it_has)
 {
     static struct timebase unknown;
     struct external_process *p = external_process(f.external, 0);
     struct timebase *known = p->timebase;
-    (void)unused;
     timebase_init(&unknown, 0);
     write_records(1);
     assert_int_equal(poll_now(), 0);
@@ -176,9 +165,8 @@ static void what_has_no_time_yet_is_taken_as_soon_as_it_has(void **unused)
     assert_int_equal(poll_now(), 2);
 }
 
-static void a_process_whose_records_wait_is_not_idle(void **unused)
+TEST_WITH(begin_each, NULL, a_process_whose_records_wait_is_not_idle)
 {
-    (void)unused;
     f.external->accumulate.longest = 10 * CLOCK_S;
     write_records(1);
     for (int i = 0; i < 50; i++) {
@@ -198,9 +186,8 @@ static void record_three(void *unused)
     write_records(3);
 }
 
-static void an_ended_process_is_drained(void **unused)
+TEST_WITH(begin_each, NULL, an_ended_process_is_drained)
 {
-    (void)unused;
     uint64_t before = external_counts(f.external)->records;
     int64_t deadline = clock_now() + PATIENCE;
     assert_int_equal(fixture_wait(fixture_spawn(record_three, NULL)), 0);
@@ -213,16 +200,5 @@ static void an_ended_process_is_drained(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_poll_takes_when_there_are_enough, begin_each),
-        cmocka_unit_test_setup(or_when_one_has_waited, begin_each),
-        cmocka_unit_test_setup(records_are_counted_not_their_slots, begin_each),
-        cmocka_unit_test_setup(limited_polls_go_on_with_the_rest, begin_each),
-        cmocka_unit_test_setup(nothing_waits_at_a_snapshot, begin_each),
-        cmocka_unit_test_setup(what_finds_no_room_is_taken_as_soon_as_there_is_room, begin_each),
-        cmocka_unit_test_setup(what_has_no_time_yet_is_taken_as_soon_as_it_has, begin_each),
-        cmocka_unit_test_setup(a_process_whose_records_wait_is_not_idle, begin_each),
-        cmocka_unit_test_setup(an_ended_process_is_drained, begin_each),
-    };
-    return cmocka_run_group_tests_name("accumulate", tests, begin, end);
+    return test_run(begin, end);
 }

@@ -2,13 +2,9 @@
 // SPDX-License-Identifier: MIT
 /* Addresses of TCP endpoints: which texts are some, what they mean, and why others are none. */
 #include "base/address.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LABEL63 "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0"
 #define NAME253 LABEL63 "." LABEL63 "." LABEL63 ".abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvw.y"
@@ -38,9 +34,8 @@ static const struct good {
     {"tcp://*:*", "*", ADDRESS_ANY, 0, false},
 };
 
-static void an_address_is_read_and_printed(void **state)
+TEST(an_address_is_read_and_printed)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         struct address a;
         char text[ADDRESS_TEXT_MAX];
@@ -55,9 +50,8 @@ static void an_address_is_read_and_printed(void **state)
     }
 }
 
-static void what_is_none_is_refused_with_the_reason(void **state)
+TEST(what_is_none_is_refused_with_the_reason)
 {
-    (void)state;
     static const struct {
         const char *text, *why;
     } wrong[] = {
@@ -109,9 +103,5 @@ static void what_is_none_is_refused_with_the_reason(void **state)
 int main(void)
 {
     _Static_assert(sizeof NAME253 == 254, "the longest name");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_is_read_and_printed),
-        cmocka_unit_test(what_is_none_is_refused_with_the_reason),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

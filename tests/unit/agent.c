@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "tests/lib/agent_harness.h"
+#include "tests/lib/test.h"
 
-static void names_of_aspects_become_watches_only_where_a_metric_reads_them(void **state)
+TEST_WITH(NULL, end, names_of_aspects_become_watches_only_where_a_metric_reads_them)
 {
-    (void)state;
     begin(POLICY_NONE, 0);
     int slot = agent_process_add(agent, "server");
     int first = watch(slot, "shown"), second = watch(slot, "sent");
@@ -16,9 +16,8 @@ static void names_of_aspects_become_watches_only_where_a_metric_reads_them(void 
     assert_int_equal(agent_period(agent), EVERY);
 }
 
-static void slots_are_used_again_and_are_bounded(void **state)
+TEST_WITH(NULL, end, slots_are_used_again_and_are_bounded)
 {
-    (void)state;
     begin(POLICY_NONE, 0);
     for (int i = 0; i < AGENT_PROCESSES_MAX; i++)
         assert_int_equal(agent_process_add(agent, "p"), i);
@@ -28,9 +27,8 @@ static void slots_are_used_again_and_are_bounded(void **state)
     assert_int_equal(agent_process_add(agent, "q"), 7);
 }
 
-static void what_belongs_to_a_removed_process_is_ignored(void **state)
+TEST_WITH(NULL, end, what_belongs_to_a_removed_process_is_ignored)
 {
-    (void)state;
     begin(POLICY_NONE, 0);
     struct worker *w = enter(0, 30);
     const int watch = w->watch, slot = w->slot;
@@ -46,9 +44,8 @@ static void what_belongs_to_a_removed_process_is_ignored(void **state)
     assert_false(agent_metric(agent, ALL, -1, &v));
 }
 
-static void metrics_are_per_process_or_of_the_node(void **state)
+TEST_WITH(NULL, end, metrics_are_per_process_or_of_the_node)
 {
-    (void)state;
     begin(POLICY_NONE, 0);
     struct worker *a = enter(0, 30), *b = enter(1, 10);
     double v;
@@ -69,9 +66,8 @@ static void metrics_are_per_process_or_of_the_node(void **state)
     assert_float_equal(v, 30, 0.01);
 }
 
-static void what_was_counted_before_a_process_was_seen_is_no_growth(void **state)
+TEST_WITH(NULL, end, what_was_counted_before_a_process_was_seen_is_no_growth)
 {
-    (void)state;
     begin(POLICY_NONE, 0);
     enter(0, 30);
     go(2 * CLOCK_S, 0);
@@ -84,9 +80,8 @@ static void what_was_counted_before_a_process_was_seen_is_no_growth(void **state
     }
 }
 
-static void a_limit_stands_as_its_worst_process(void **state)
+TEST_WITH(NULL, end, a_limit_stands_as_its_worst_process)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
     limits[1] = hold(FPS, COMPARE_AT_MOST, 31);
     begin(POLICY_NONE, 2);
@@ -110,9 +105,8 @@ static void a_limit_stands_as_its_worst_process(void **state)
 }
 
 /* Samplers that limits read, and while a quality is violated those that tell why, do not follow the polling period. */
-static void the_samplers_that_are_needed_are_named(void **state)
+TEST_WITH(NULL, end, the_samplers_that_are_needed_are_named)
 {
-    (void)state;
     enum { PAIR = 1 << EXPERIMENT_SAMPLER_INTERRUPTS | 1 << EXPERIMENT_SAMPLER_SCHEDULING };
     static char temperature[] = "node_temperature", interrupts[] = "node_interrupts";
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
@@ -151,9 +145,8 @@ static void the_samplers_that_are_needed_are_named(void **state)
     metrics[SENT].aspect = sent;
 }
 
-static void hold_limits_settle_and_all_time_is_accounted_for(void **state)
+TEST_WITH(NULL, end, hold_limits_settle_and_all_time_is_accounted_for)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
     limits[1] = limits[0];
     limits[1].kind = LIMIT_EXPECT;
@@ -180,9 +173,8 @@ static void hold_limits_settle_and_all_time_is_accounted_for(void **state)
     assert_int_equal(accounted(&out->limits[1]), 14900 * CLOCK_MS);
 }
 
-static void only_hold_limits_move_the_policy(void **state)
+TEST_WITH(NULL, end, only_hold_limits_move_the_policy)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
     limits[0].kind = LIMIT_EXPECT;
     limits[1] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
@@ -206,9 +198,8 @@ static void only_hold_limits_move_the_policy(void **state)
     assert_int_equal(out->limits[1].worst, 11);
 }
 
-static void unknown_sensor_cpu_keeps_everything(void **state)
+TEST_WITH(NULL, end, unknown_sensor_cpu_keeps_everything)
 {
-    (void)state;
     limits[0] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
     begin(POLICY_DPP, 1);
     go(CLOCK_S, NAN);
@@ -224,9 +215,8 @@ static void unknown_sensor_cpu_keeps_everything(void **state)
     assert_int_equal(out->action, POLICY_SHORTEN);
 }
 
-static void a_persistence_must_pass_without_a_break(void **state)
+TEST_WITH(NULL, end, a_persistence_must_pass_without_a_break)
 {
-    (void)state;
     limits[0] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
     limits[0].persistence = 300 * CLOCK_MS;
     begin(POLICY_SPP, 1);
@@ -242,9 +232,8 @@ static void a_persistence_must_pass_without_a_break(void **state)
     assert_int_equal(out->action, POLICY_OFF);
 }
 
-static void processes_that_break_in_turn_add_up_to_no_persistence(void **state)
+TEST_WITH(NULL, end, processes_that_break_in_turn_add_up_to_no_persistence)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
     limits[0].persistence = 60 * CLOCK_S;
     begin(POLICY_NONE, 1);
@@ -258,9 +247,8 @@ static void processes_that_break_in_turn_add_up_to_no_persistence(void **state)
     assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
 }
 
-static void while_off_a_limit_is_broken_only_beyond_the_resolution(void **state)
+TEST_WITH(NULL, end, while_off_a_limit_is_broken_only_beyond_the_resolution)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
     limits[1] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
     limits[2] = hold(FPS, COMPARE_AT_MOST, 27);
@@ -284,9 +272,8 @@ static void while_off_a_limit_is_broken_only_beyond_the_resolution(void **state)
  * before the first reading of a process that is new. What an older process had made by then is no matter of this run.
  * That the process ends soon changes nothing.
  */
-static void the_first_records_count_against_an_upper_bound(void **state)
+TEST_WITH(NULL, end, the_first_records_count_against_an_upper_bound)
 {
-    (void)state;
     for (int way = 0; way < 3; way++) {
         limits[0] = (struct experiment_limit){.metric = FPS, .compare = COMPARE_AT_MOST, .bound = 0};
         limits[1] = (struct experiment_limit){.metric = ALL, .compare = COMPARE_AT_MOST, .bound = 0};
@@ -312,9 +299,8 @@ static void the_first_records_count_against_an_upper_bound(void **state)
     }
 }
 
-static void a_long_polling_period_is_not_a_silent_source(void **state)
+TEST_WITH(NULL, end, a_long_polling_period_is_not_a_silent_source)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 28.5);
     begin(POLICY_NONE, 1);
     struct worker *w = enter(0, 30);
@@ -335,9 +321,8 @@ static void a_long_polling_period_is_not_a_silent_source(void **state)
     }
 }
 
-static void an_aspect_that_is_switched_off_is_unknown_and_never_violates(void **state)
+TEST_WITH(NULL, end, an_aspect_that_is_switched_off_is_unknown_and_never_violates)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 20);
     limits[1] = hold(ALL, COMPARE_AT_LEAST, 40);
     begin(POLICY_NONE, 2);
@@ -408,9 +393,8 @@ static void step_once(double cpu)
     out = agent_step(agent, now, &(struct policy_measure){.cpu = cpu, .polls = NAN, .elapsed = EVERY});
 }
 
-static void a_field_is_read_in_its_own_unit_or_in_ns(void **state)
+TEST_WITH(NULL, end, a_field_is_read_in_its_own_unit_or_in_ns)
 {
-    (void)state;
     for (int in_time = 0; in_time <= 1; in_time++) {
         struct experiment_metric m = {.name = delay,
                                       .kind = METRIC_MEAN,
@@ -440,9 +424,8 @@ static void a_field_is_read_in_its_own_unit_or_in_ns(void **state)
     }
 }
 
-static void a_metric_of_a_field_that_is_no_number_is_unknown_and_that_is_told(void **state)
+TEST_WITH(NULL, end, a_metric_of_a_field_that_is_no_number_is_unknown_and_that_is_told)
 {
-    (void)state;
     struct experiment_metric m = {
         .name = busy, .kind = METRIC_MAX, .aspect = shown, .field = busy, .window = CLOCK_S, .per_process = true};
     begin_with(m, hold(0, COMPARE_AT_MOST, 20), POLICY_NONE);
@@ -483,9 +466,8 @@ static void show_ten(int number, uint64_t *attempts, int missing)
     step_once(1);
 }
 
-static void records_that_do_not_meet_the_condition_do_not_count(void **state)
+TEST_WITH(NULL, end, records_that_do_not_meet_the_condition_do_not_count)
 {
-    (void)state;
     for (int is_rate = 0; is_rate <= 1; is_rate++) {
         begin_with(chosen(is_rate ? METRIC_RATE : METRIC_MEAN, "delay > 5 ms"), hold(0, COMPARE_AT_MOST, 100),
                    POLICY_NONE);
@@ -504,9 +486,8 @@ static void records_that_do_not_meet_the_condition_do_not_count(void **state)
 
 /* Of ten records a step one is slow: a limit on the ratio is judged by process, and unknown while no record is there.
  */
-static void a_ratio_of_two_metrics_is_each_process_s_own(void **state)
+TEST_WITH(NULL, end, a_ratio_of_two_metrics_is_each_process_s_own)
 {
-    (void)state;
     static char slow[] = "slow", rate[] = "rate", part[] = "part";
     static char *operands[] = {slow, rate, NULL};
     struct experiment_metric m[] = {
@@ -538,9 +519,8 @@ static void a_ratio_of_two_metrics_is_each_process_s_own(void **state)
 }
 
 /* A record that was lost may have met the condition: the counters do not say so. */
-static void a_rate_of_chosen_records_is_unknown_where_records_were_lost(void **state)
+TEST_WITH(NULL, end, a_rate_of_chosen_records_is_unknown_where_records_were_lost)
 {
-    (void)state;
     begin_with(chosen(METRIC_RATE, "delay > 100 ms"), hold(0, COMPARE_AT_MOST, 1), POLICY_NONE);
     int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &shows);
     uint64_t attempts = 0;
@@ -555,10 +535,9 @@ static void a_rate_of_chosen_records_is_unknown_where_records_were_lost(void **s
     assert_int_equal(out->limits[0].state, LIMIT_HELD);
 }
 
-static void a_condition_on_what_is_not_there_makes_a_metric_unknown_and_that_is_told(void **state)
+TEST_WITH(NULL, end, a_condition_on_what_is_not_there_makes_a_metric_unknown_and_that_is_told)
 {
     static const char *const conditions[] = {"dealy > 5 ms", "frame > 5 ms", "busy > 5"};
-    (void)state;
     for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
         if (i > 0)
             agent_free(agent);
@@ -572,9 +551,8 @@ static void a_condition_on_what_is_not_there_makes_a_metric_unknown_and_that_is_
     }
 }
 
-static void a_span_of_unknown_duration_and_values_that_are_none_make_no_metric(void **state)
+TEST_WITH(NULL, end, a_span_of_unknown_duration_and_values_that_are_none_make_no_metric)
 {
-    (void)state;
     static char duration[] = "duration";
     struct dict_aspect span = {.name = "shown",
                                .kind = DICT_SPAN,
@@ -592,9 +570,8 @@ static void a_span_of_unknown_duration_and_values_that_are_none_make_no_metric(v
     assert_int_equal(out->limits[0].state, LIMIT_HELD);
 }
 
-static void the_monitors_own_metrics_are_the_nodes(void **state)
+TEST_WITH(NULL, end, the_monitors_own_metrics_are_the_nodes)
 {
-    (void)state;
     static struct experiment_metric own[] = {{.name = latency, .kind = METRIC_LATENCY, .window = CLOCK_S},
                                              {.name = oldest, .kind = METRIC_LATENCY_MAX, .window = CLOCK_S},
                                              {.name = en_route, .kind = METRIC_EN_ROUTE, .window = CLOCK_S},
@@ -628,9 +605,8 @@ static void the_monitors_own_metrics_are_the_nodes(void **state)
 }
 
 /* Records came in the time since the first of them, but no poll shows what a ring gets in less than a period. */
-static void how_fast_rings_fill_is_the_most_that_a_poll_shows(void **state)
+TEST_WITH(NULL, end, how_fast_rings_fill_is_the_most_that_a_poll_shows)
 {
-    (void)state;
     begin(POLICY_ELASTIC, 0);
     experiment.sensing.ring_records = 100;
     const double period = (double)agent_setting(agent).period;
@@ -643,9 +619,8 @@ static void how_fast_rings_fill_is_the_most_that_a_poll_shows(void **state)
     assert_float_equal(agent_seen(agent)->members[0].filling, 0, 1e-12);
 }
 
-static void an_observation_beyond_the_max_age_is_unknown_to_the_policy_alone(void **state)
+TEST_WITH(NULL, end, an_observation_beyond_the_max_age_is_unknown_to_the_policy_alone)
 {
-    (void)state;
     struct experiment_metric m = {.name = delay,
                                   .kind = METRIC_MEAN,
                                   .aspect = shown,
@@ -665,9 +640,8 @@ static void an_observation_beyond_the_max_age_is_unknown_to_the_policy_alone(voi
     }
 }
 
-static void a_sensor_that_lies_about_its_cpu_is_not_believed(void **state)
+TEST_WITH(NULL, end, a_sensor_that_lies_about_its_cpu_is_not_believed)
 {
-    (void)state;
     static const double lies[] = {NAN, -1, 400, INFINITY, -INFINITY};
     for (int policy = POLICY_SPP; policy < EXPERIMENT_POLICY_COUNT; policy++) {
         limits[0] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
@@ -685,9 +659,8 @@ static void a_sensor_that_lies_about_its_cpu_is_not_believed(void **state)
     }
 }
 
-static void aspects_give_way_by_importance_but_not_those_that_limits_read_fields_of(void **state)
+TEST_WITH(NULL, end, aspects_give_way_by_importance_but_not_those_that_limits_read_fields_of)
 {
-    (void)state;
     struct experiment_metric m = {
         .name = delay, .kind = METRIC_MEAN, .aspect = shown, .field = delay, .window = CLOCK_S, .per_process = true};
     static char all_of[] = "*", frames[] = "frame_*", debugs[] = "debug_*";
@@ -718,9 +691,8 @@ static void aspects_give_way_by_importance_but_not_those_that_limits_read_fields
 }
 
 /* From the first measurement on; what was not measured does not count. */
-static void a_limit_on_the_cpu_looks_back_over_its_window(void **state)
+TEST_WITH(NULL, end, a_limit_on_the_cpu_looks_back_over_its_window)
 {
-    (void)state;
     limits[0] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
     sensor_cpu_window = CLOCK_S;
     begin(POLICY_NONE, 1);
@@ -743,40 +715,4 @@ static void a_limit_on_the_cpu_looks_back_over_its_window(void **state)
     go(EVERY, 5);
     assert_float_equal(out->limits[0].value, 8.5, 1e-6);
     assert_int_equal(out->limits[0].state, LIMIT_HELD);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        AGENT_TEST(names_of_aspects_become_watches_only_where_a_metric_reads_them),
-        AGENT_TEST(slots_are_used_again_and_are_bounded),
-        AGENT_TEST(what_belongs_to_a_removed_process_is_ignored),
-        AGENT_TEST(metrics_are_per_process_or_of_the_node),
-        AGENT_TEST(what_was_counted_before_a_process_was_seen_is_no_growth),
-        AGENT_TEST(a_limit_stands_as_its_worst_process),
-        AGENT_TEST(the_samplers_that_are_needed_are_named),
-        AGENT_TEST(hold_limits_settle_and_all_time_is_accounted_for),
-        AGENT_TEST(only_hold_limits_move_the_policy),
-        AGENT_TEST(unknown_sensor_cpu_keeps_everything),
-        AGENT_TEST(a_persistence_must_pass_without_a_break),
-        AGENT_TEST(processes_that_break_in_turn_add_up_to_no_persistence),
-        AGENT_TEST(while_off_a_limit_is_broken_only_beyond_the_resolution),
-        AGENT_TEST(an_aspect_that_is_switched_off_is_unknown_and_never_violates),
-        AGENT_TEST(the_first_records_count_against_an_upper_bound),
-        AGENT_TEST(a_long_polling_period_is_not_a_silent_source),
-        AGENT_TEST(a_field_is_read_in_its_own_unit_or_in_ns),
-        AGENT_TEST(a_metric_of_a_field_that_is_no_number_is_unknown_and_that_is_told),
-        AGENT_TEST(records_that_do_not_meet_the_condition_do_not_count),
-        AGENT_TEST(a_ratio_of_two_metrics_is_each_process_s_own),
-        AGENT_TEST(a_rate_of_chosen_records_is_unknown_where_records_were_lost),
-        AGENT_TEST(a_condition_on_what_is_not_there_makes_a_metric_unknown_and_that_is_told),
-        AGENT_TEST(a_span_of_unknown_duration_and_values_that_are_none_make_no_metric),
-        AGENT_TEST(the_monitors_own_metrics_are_the_nodes),
-        AGENT_TEST(how_fast_rings_fill_is_the_most_that_a_poll_shows),
-        AGENT_TEST(an_observation_beyond_the_max_age_is_unknown_to_the_policy_alone),
-        AGENT_TEST(a_sensor_that_lies_about_its_cpu_is_not_believed),
-        AGENT_TEST(a_limit_on_the_cpu_looks_back_over_its_window),
-        AGENT_TEST(aspects_give_way_by_importance_but_not_those_that_limits_read_fields_of),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

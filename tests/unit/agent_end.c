@@ -3,10 +3,10 @@
 /* Processes that end are not silent ones, and what they end in is no violation; how long a hole may be that is no gap.
  * One judgement alone is unit/limit_judge's. */
 #include "tests/lib/agent_harness.h"
+#include "tests/lib/test.h"
 
-static void processes_that_end_together_leave_no_violation(void **state)
+TEST_WITH(NULL, end, processes_that_end_together_leave_no_violation)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
     limits[1] = hold(ALL, COMPARE_AT_LEAST, 29);
     begin(POLICY_NONE, 2);
@@ -33,9 +33,8 @@ static void processes_that_end_together_leave_no_violation(void **state)
     assert_int_equal(out->limits[1].state, LIMIT_UNKNOWN);
 }
 
-static void the_interval_in_which_processes_end_is_no_violation(void **state)
+TEST_WITH(NULL, end, the_interval_in_which_processes_end_is_no_violation)
 {
-    (void)state;
     limits[0] =
         (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = FPS, .compare = COMPARE_AT_LEAST, .bound = 990};
     limits[1] =
@@ -63,9 +62,8 @@ static void the_interval_in_which_processes_end_is_no_violation(void **state)
 }
 
 /* What is found to be so does not end with a process that it is not about. */
-static void the_end_judges_nothing_and_takes_nothing_else_back(void **state)
+TEST_WITH(NULL, end, the_end_judges_nothing_and_takes_nothing_else_back)
 {
-    (void)state;
     limits[0] = (struct experiment_limit){
         .kind = LIMIT_EXPECT, .metric = LIMIT_ON_SENSOR_CPU, .compare = COMPARE_AT_MOST, .bound = 10};
     limits[1] =
@@ -88,9 +86,8 @@ static void the_end_judges_nothing_and_takes_nothing_else_back(void **state)
     assert_int_equal(out->limits[1].state, LIMIT_UNKNOWN);
 }
 
-static void a_slow_process_that_ends_keeps_its_violation(void **state)
+TEST_WITH(NULL, end, a_slow_process_that_ends_keeps_its_violation)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
     begin(POLICY_NONE, 1);
     struct worker *w = enter(0, 2);
@@ -106,9 +103,8 @@ static void a_slow_process_that_ends_keeps_its_violation(void **state)
 }
 
 /* It stopped one aspect, went on with another one behind the last step, and ended before the next. */
-static void what_was_broken_before_the_last_record_of_a_process_stays(void **state)
+TEST_WITH(NULL, end, what_was_broken_before_the_last_record_of_a_process_stays)
 {
-    (void)state;
     limits[0] =
         (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = FPS, .compare = COMPARE_AT_LEAST, .bound = 29};
     limits[1] =
@@ -133,9 +129,8 @@ static void what_was_broken_before_the_last_record_of_a_process_stays(void **sta
     }
 }
 
-static void a_hung_process_that_ends_keeps_its_violation(void **state)
+TEST_WITH(NULL, end, a_hung_process_that_ends_keeps_its_violation)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
     begin(POLICY_NONE, 1);
     struct worker *w = enter(0, 30);
@@ -149,9 +144,8 @@ static void a_hung_process_that_ends_keeps_its_violation(void **state)
     assert_int_equal(out->limits[0].worst, 0);
 }
 
-static void a_process_that_is_told_to_end_may_take_its_time(void **state)
+TEST_WITH(NULL, end, a_process_that_is_told_to_end_may_take_its_time)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
     for (int hung = 0; hung < 2; hung++) {
         begin(POLICY_NONE, 1);
@@ -169,9 +163,8 @@ static void a_process_that_is_told_to_end_may_take_its_time(void **state)
     }
 }
 
-static void a_process_that_only_paused_keeps_its_violation(void **state)
+TEST_WITH(NULL, end, a_process_that_only_paused_keeps_its_violation)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
     begin(POLICY_NONE, 1);
     struct worker *w = enter(0, 30);
@@ -190,9 +183,8 @@ static void a_process_that_only_paused_keeps_its_violation(void **state)
     assert_true(out->limits[0].worst < 20);
 }
 
-static void a_pause_counts_even_if_the_process_catches_up_at_once_and_ends_later(void **state)
+TEST_WITH(NULL, end, a_pause_counts_even_if_the_process_catches_up_at_once_and_ends_later)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
     begin(POLICY_NONE, 1);
     struct worker *w = enter(0, 30);
@@ -215,9 +207,8 @@ static void a_pause_counts_even_if_the_process_catches_up_at_once_and_ends_later
     assert_true(out->limits[0].worst < 12 && out->limits[0].worst > 8);
 }
 
-static void a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation(void **state)
+TEST_WITH(NULL, end, a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation)
 {
-    (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
     begin(POLICY_NONE, 1);
     struct worker *a = enter(0, 30), *b = enter(1, 30);
@@ -233,9 +224,8 @@ static void a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation(v
 }
 
 /* It is silent in one aspect, and makes records of another: it is there, until the last of these. */
-static void a_process_that_records_something_else_meanwhile_keeps_its_violation(void **state)
+TEST_WITH(NULL, end, a_process_that_records_something_else_meanwhile_keeps_its_violation)
 {
-    (void)state;
     for (int told = 0; told < 2; told++) {
         limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
         limits[1] = hold(ALL, COMPARE_AT_LEAST, 29);
@@ -262,9 +252,8 @@ static void a_process_that_records_something_else_meanwhile_keeps_its_violation(
 }
 
 /* What one process counted does not add up with what the next one does: whether both are too many is open. */
-static void a_number_over_processes_that_follow_one_another_is_not_known_to_hold(void **state)
+TEST_WITH(NULL, end, a_number_over_processes_that_follow_one_another_is_not_known_to_hold)
 {
-    (void)state;
     limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = ALL, .compare = COMPARE_AT_MOST, .bound = 40};
     limits[1] = (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = ALL, .compare = COMPARE_AT_LEAST, .bound = 1};
     limits[2] =
@@ -293,9 +282,8 @@ static void a_number_over_processes_that_follow_one_another_is_not_known_to_hold
 }
 
 /* Of two processes each makes few enough, and both end before the next instant: they were too many together. */
-static void what_the_last_processes_made_at_their_end_is_judged_once(void **state)
+TEST_WITH(NULL, end, what_the_last_processes_made_at_their_end_is_judged_once)
 {
-    (void)state;
     limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = ALL, .compare = COMPARE_AT_MOST, .bound = 5};
     for (int more = 0; more < 2; more++) {
         begin(POLICY_NONE, 1);
@@ -313,9 +301,8 @@ static void what_the_last_processes_made_at_their_end_is_judged_once(void **stat
     }
 }
 
-static void a_hole_is_a_gap_where_a_value_may_leave_its_bound_and_come_back_in_it(void **state)
+TEST_WITH(NULL, end, a_hole_is_a_gap_where_a_value_may_leave_its_bound_and_come_back_in_it)
 {
-    (void)state;
     static const struct {
         enum experiment_metric_kind kind;
         bool at_least, global;
@@ -343,25 +330,4 @@ static void a_hole_is_a_gap_where_a_value_may_leave_its_bound_and_come_back_in_i
         if (agent_reach(&e, &l) != cases[i].reach * CLOCK_MS)
             fail_msg("case %zu: a reach of %lld ms", i, (long long)(agent_reach(&e, &l) / CLOCK_MS));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        AGENT_TEST(processes_that_end_together_leave_no_violation),
-        AGENT_TEST(the_interval_in_which_processes_end_is_no_violation),
-        AGENT_TEST(the_end_judges_nothing_and_takes_nothing_else_back),
-        AGENT_TEST(a_slow_process_that_ends_keeps_its_violation),
-        AGENT_TEST(what_was_broken_before_the_last_record_of_a_process_stays),
-        AGENT_TEST(a_hung_process_that_ends_keeps_its_violation),
-        AGENT_TEST(a_process_that_is_told_to_end_may_take_its_time),
-        AGENT_TEST(a_process_that_only_paused_keeps_its_violation),
-        AGENT_TEST(a_pause_counts_even_if_the_process_catches_up_at_once_and_ends_later),
-        AGENT_TEST(a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation),
-        AGENT_TEST(a_process_that_records_something_else_meanwhile_keeps_its_violation),
-        AGENT_TEST(a_number_over_processes_that_follow_one_another_is_not_known_to_hold),
-        AGENT_TEST(what_the_last_processes_made_at_their_end_is_judged_once),
-        AGENT_TEST(a_hole_is_a_gap_where_a_value_may_leave_its_bound_and_come_back_in_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

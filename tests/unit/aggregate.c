@@ -4,14 +4,10 @@
 #include "resmgr/manager/aggregate.h"
 
 #include "base/clock.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { NODES = 3, STALE = 500000000 };
 
@@ -92,9 +88,8 @@ static double joined(int metric, struct message_partial a, struct message_partia
     return v.known ? v.value : (double)NAN;
 }
 
-static void parts_are_joined_as_their_metric_is_made(void **state)
+TEST_WITH(start, end, parts_are_joined_as_their_metric_is_made)
 {
-    (void)state;
     assert_true(joined(LIMIT_ON_SENSOR_CPU, known(1, 0), known(2, 0), known(4, 0)) == 7);
     assert_true(joined(METRIC_RATE, known(10, 0), nothing, known(20.5, 0)) == 30.5);
     assert_true(joined(METRIC_MIN, known(10, 0), known(-3, 0), nothing) == -3);
@@ -105,9 +100,8 @@ static void parts_are_joined_as_their_metric_is_made(void **state)
     assert_true(joined(METRIC_STORING_MAX, known(5, 0), known(9, 0), known(7, 0)) == 9);
 }
 
-static void shares_of_nothing_are_what_they_can_be(void **state)
+TEST_WITH(start, end, shares_of_nothing_are_what_they_can_be)
 {
-    (void)state;
     assert_true(isnan(joined(METRIC_LOST, known(0, 0), known(0, 0), known(0, 0))));
     assert_true(joined(METRIC_EN_ROUTE, known(0, 0), known(0, 0), known(0, 0)) == 0);
     assert_true(joined(METRIC_EN_ROUTE, known(700, 0), known(0, 0), nothing) == 100);
@@ -115,9 +109,8 @@ static void shares_of_nothing_are_what_they_can_be(void **state)
     assert_true(isnan(joined(METRIC_MEAN, nothing, nothing, nothing)));
 }
 
-static void what_is_missing_leaves_the_value_unknown(void **state)
+TEST_WITH(start, end, what_is_missing_leaves_the_value_unknown)
 {
-    (void)state;
     assert_true(isnan(joined(METRIC_RATE, known(1, 0), unknown, known(2, 0))));
     assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{7}}).missing.words[0], 2);
     assert_true(isnan(joined(METRIC_MEAN, known(1, 1), known(2, 1), unknown)));
@@ -131,7 +124,7 @@ static void what_is_missing_leaves_the_value_unknown(void **state)
     assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{6}}).missing.words[0], 1);
 }
 
-static void what_is_known_decides_where_it_can(void **state)
+TEST_WITH(start, end, what_is_known_decides_where_it_can)
 {
     static const struct {
         int metric;
@@ -147,7 +140,6 @@ static void what_is_known_decides_where_it_can(void **state)
         {METRIC_MEAN, COMPARE_AT_MOST, 1000, false},  {METRIC_LOST, COMPARE_AT_MOST, 90, false},
         {METRIC_LATENCY, COMPARE_AT_MOST, 99, false}, {LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 21, true},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         limits[0].compare = cases[i].compare;
         double value = joined(cases[i].metric, known(cases[i].value, 1), nothing, unknown);
@@ -159,11 +151,10 @@ static void what_is_known_decides_where_it_can(void **state)
 }
 
 /* What a process left on a node where nobody is left counts where others go on: 4 + 4 + 13 are above 20. */
-static void what_ended_processes_left_counts_while_others_go_on(void **state)
+TEST_WITH(start, end, what_ended_processes_left_counts_while_others_go_on)
 {
     static const struct message_partial left = {.state = PARTIAL_NONE, .value = 4},
                                         share = {.state = PARTIAL_NONE, .value = 300, .over = 3};
-    (void)state;
     limits[0].compare = COMPARE_AT_MOST;
     assert_true(joined(METRIC_COUNT, left, left, known(13, 0)) == 21);
     assert_true(joined(METRIC_COUNT, known(17, 0), left, unknown) == 21); /* whatever the third has */
@@ -174,7 +165,7 @@ static void what_ended_processes_left_counts_while_others_go_on(void **state)
     assert_true(joined(METRIC_MAX, known(3, 0), left, nothing) == 3); /* it was judged while it was there */
 }
 
-static void a_node_that_lies_is_missing(void **state)
+TEST_WITH(start, end, a_node_that_lies_is_missing)
 {
     static const struct message_partial lies[] = {{.state = PARTIAL_KNOWN, .value = NAN},
                                                   {.state = PARTIAL_KNOWN, .value = INFINITY},
@@ -182,16 +173,14 @@ static void a_node_that_lies_is_missing(void **state)
                                                   {.state = PARTIAL_KNOWN, .value = 1, .over = -1},
                                                   {.state = PARTIAL_KNOWN, .value = 1, .unsure = NAN},
                                                   {.state = PARTIAL_KNOWN, .value = 1, .silent = -1}};
-    (void)state;
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         assert_true(isnan(joined(METRIC_RATE, known(1, 0), lies[i], known(1, 0))));
         assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{7}}).missing.words[0], 2);
     }
 }
 
-static void a_histogram_that_is_none_is_missing(void **state)
+TEST_WITH(start, end, a_histogram_that_is_none_is_missing)
 {
-    (void)state;
     struct message_partials parts = {.life = 1, .step = ++instant, .count = 1, .histogram_bytes = MESSAGE_BUCKET_BYTES};
     parts.list[0] = (struct message_partial){.state = PARTIAL_KNOWN, .value = 1, .buckets = 1};
     limits[0].metric = METRIC_QUANTILE;
@@ -207,9 +196,8 @@ static void a_histogram_that_is_none_is_missing(void **state)
     assert_true(isnan(joined(METRIC_QUANTILE, known(1, 0), nothing, nothing))); /* without its histogram */
 }
 
-static void what_comes_late_or_twice_is_not_heard(void **state)
+TEST_WITH(start, end, what_comes_late_or_twice_is_not_heard)
 {
-    (void)state;
     assert_true(hear(0, known(1, 0)));
     assert_false(hear(0, known(2, 0)));
     now -= CLOCK_MS;
@@ -227,12 +215,11 @@ static void step(double a, double b, double c)
 }
 
 /* Where an operator turned an aspect off on one node, nobody knows the sum: that time is not judged. */
-static void what_nobody_counts_is_open(void **state)
+TEST_WITH(start, end, what_nobody_counts_is_open)
 {
     static const struct message_partial open = {.state = PARTIAL_OPEN};
     struct message_judgement j;
     uint32_t node;
-    (void)state;
     step(6, 6, 6);
     for (int i = 0; i < 4; i++) {
         now += EVERY;
@@ -245,9 +232,8 @@ static void what_nobody_counts_is_open(void **state)
     }
 }
 
-static void no_node_breaks_it_and_all_together_do(void **state)
+TEST_WITH(start, end, no_node_breaks_it_and_all_together_do)
 {
-    (void)state;
     const struct agent_limit *l = aggregate_limit(w, 0);
     step(6, 6, 6);
     assert_true(l->state == LIMIT_HELD && l->value == 18);
@@ -260,11 +246,10 @@ static void no_node_breaks_it_and_all_together_do(void **state)
     assert_true(l->worst == 21);
 }
 
-static void who_is_not_heard_for_long_is_missing_until_it_is_back(void **state)
+TEST_WITH(start, end, who_is_not_heard_for_long_is_missing_until_it_is_back)
 {
     struct message_judgement j;
     uint32_t node;
-    (void)state;
     step(6, 6, 6);
     for (int i = 0; i < 6; i++) {
         now += EVERY;
@@ -293,12 +278,11 @@ static void step_without_the_third(int count)
 }
 
 /* What a count of the third node was in the meantime, nobody knows: it may have left its bound and come back. */
-static void the_time_for_which_a_node_stood_still_was_not_judged(void **state)
+TEST_WITH(start_counted, end, the_time_for_which_a_node_stood_still_was_not_judged)
 {
     struct message_judgement j;
     uint32_t node;
     const struct agent_limit *l = aggregate_limit(w, 0);
-    (void)state;
     step(6, 6, 6);
     step(6, 6, 6);
     step_without_the_third(5);
@@ -318,10 +302,9 @@ static void the_time_for_which_a_node_stood_still_was_not_judged(void **state)
     assert_int_equal(l->unjudged, 12 * EVERY);
 }
 
-static void a_node_that_is_late_leaves_time_that_its_next_values_judge(void **state)
+TEST_WITH(start_counted, end, a_node_that_is_late_leaves_time_that_its_next_values_judge)
 {
     const struct agent_limit *l = aggregate_limit(w, 0);
-    (void)state;
     step(6, 6, 6);
     step_without_the_third(4);
     assert_int_equal(l->held + l->violated + l->unknown, 0); /* it may be the one or the other */
@@ -331,10 +314,9 @@ static void a_node_that_is_late_leaves_time_that_its_next_values_judge(void **st
 }
 
 /* Its last sampling instant, sent again, says nothing new. */
-static void a_node_that_only_answers_stands_still(void **state)
+TEST_WITH(start_counted, end, a_node_that_only_answers_stands_still)
 {
     const struct agent_limit *l = aggregate_limit(w, 0);
-    (void)state;
     step(6, 6, 6);
     for (int i = 0; i < 6; i++) {
         now += EVERY;
@@ -349,13 +331,13 @@ static void a_node_that_only_answers_stands_still(void **state)
     assert_int_equal(l->held, 0);
 }
 
-static void while_a_node_is_silent_nothing_is_judged_unless_it_had_nothing_to_add(void **state)
+TEST(while_a_node_is_silent_nothing_is_judged_unless_it_had_nothing_to_add)
 {
     static const struct message_partial parts[] = {{.state = PARTIAL_KNOWN, .value = 1}, {.state = PARTIAL_NONE}};
     for (size_t i = 0; i < 2; i++) {
         struct message_judgement j;
         uint32_t node;
-        start_counted(state);
+        start_counted(test_state);
         const struct agent_limit *l = aggregate_limit(w, 0);
         step(6, 6, 6);
         now += EVERY;
@@ -368,17 +350,16 @@ static void while_a_node_is_silent_nothing_is_judged_unless_it_had_nothing_to_ad
         assert_int_equal(l->unjudged, i == 0 ? 20 * EVERY : 9 * EVERY); /* till it was missing */
         assert_int_equal(j.list[0].state, i == 0 ? MESSAGE_LIMIT_OPEN : MESSAGE_LIMIT_UNKNOWN);
         assert_int_equal(j.missing[0], 4);
-        end(state);
+        end(test_state);
     }
 }
 
 /* What nodes sent meanwhile comes a moment later: they are there, and the same one is told. */
-static void the_time_for_which_the_manager_stood_still_was_not_judged(void **state)
+TEST_WITH(start_counted, end, the_time_for_which_the_manager_stood_still_was_not_judged)
 {
     struct message_judgement j;
     uint32_t node;
     const struct agent_limit *l = aggregate_limit(w, 0);
-    (void)state;
     for (int i = 0; i < 2; i++) {
         step(6, 6, 6);
         assert_true(aggregate_send(w, now, &node, &j));
@@ -397,10 +378,9 @@ static void the_time_for_which_the_manager_stood_still_was_not_judged(void **sta
 }
 
 /* What breaks the largest of all is in the window still, when the node goes on. */
-static void the_largest_of_all_is_judged_as_far_as_its_window_goes_back(void **state)
+TEST_WITH(start, end, the_largest_of_all_is_judged_as_far_as_its_window_goes_back)
 {
     const struct agent_limit *l = aggregate_limit(w, 0);
-    (void)state;
     limits[0].metric = METRIC_MAX;
     aggregate_start(w, &e, 20 * EVERY);
     step(6, 6, 6);
@@ -412,11 +392,10 @@ static void the_largest_of_all_is_judged_as_far_as_its_window_goes_back(void **s
     assert_int_equal(l->unjudged, 11 * EVERY);
 }
 
-static void one_node_is_told_until_it_is_gone(void **state)
+TEST_WITH(start, end, one_node_is_told_until_it_is_gone)
 {
     struct message_judgement j;
     uint32_t node;
-    (void)state;
     aggregate_step(w, now);
     assert_false(aggregate_send(w, now, &node, &j)); /* nobody is there */
     assert_true(hear(1, known(1, 0)));
@@ -438,11 +417,10 @@ static void one_node_is_told_until_it_is_gone(void **state)
     }
 }
 
-static void the_first_node_of_the_file_is_told_where_it_comes_later(void **state)
+TEST_WITH(start, end, the_first_node_of_the_file_is_told_where_it_comes_later)
 {
     struct message_judgement j;
     uint32_t node;
-    (void)state;
     assert_true(hear(2, known(1, 0)));
     aggregate_step(w, now);
     assert_false(aggregate_send(w, now, &node, &j));
@@ -475,9 +453,8 @@ static void fall_silent(int instants)
 }
 
 /* A process went on with another aspect: behind the last instant, and before that. */
-static void what_was_broken_before_the_last_record_of_a_process_stays(void **state)
+TEST_WITH(start, end, what_was_broken_before_the_last_record_of_a_process_stays)
 {
-    (void)state;
     fall_silent(3);
     ended(PARTIAL_WENT_ON);
     assert_int_equal(aggregate_limit(w, 0)->violated, 3 * EVERY);
@@ -486,9 +463,8 @@ static void what_was_broken_before_the_last_record_of_a_process_stays(void **sta
     assert_int_equal(aggregate_limit(w, 0)->violated, 3 * EVERY);
 }
 
-static void what_a_process_broke_before_others_go_on_stays(void **state)
+TEST_WITH(start, end, what_a_process_broke_before_others_go_on_stays)
 {
-    (void)state;
     fall_silent(3);
     struct message_partial p = {.state = PARTIAL_KNOWN, .value = 1, .silent = 4 * EVERY},
                            gone = {.state = PARTIAL_WENT_ON};
@@ -499,11 +475,10 @@ static void what_a_process_broke_before_others_go_on_stays(void **state)
     assert_int_equal(aggregate_limit(w, 0)->violated, 3 * EVERY); /* the fourth was the end of the others */
 }
 
-static void the_end_of_processes_is_no_violation(void **state)
+TEST_WITH(start, end, the_end_of_processes_is_no_violation)
 {
     struct message_judgement j;
     uint32_t node;
-    (void)state;
     fall_silent(3);
     assert_int_equal(aggregate_limit(w, 0)->violated, 3 * EVERY);
     assert_true(aggregate_send(w, now, &node, &j));
@@ -551,9 +526,8 @@ static int end_collected(void **state)
     return end(state);
 }
 
-static void only_the_collector_s_value_counts_and_no_node_is_missing(void **state)
+TEST_WITH(start_collected, end_collected, only_the_collector_s_value_counts_and_no_node_is_missing)
 {
-    (void)state;
     const struct aggregate_value *v = judge(value(18, 19));
     assert_true(v->known && v->value == 19);
     assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_HELD);
@@ -563,9 +537,8 @@ static void only_the_collector_s_value_counts_and_no_node_is_missing(void **stat
     assert_int_equal(v->lack, LACK_NOTHING);
 }
 
-static void what_the_bounds_leave_open_is_neither_held_nor_violated(void **state)
+TEST_WITH(start_collected, end_collected, what_the_bounds_leave_open_is_neither_held_nor_violated)
 {
-    (void)state;
     assert_int_equal(judge(value(19, 20.5))->lack, LACK_CLOCKS);
     assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_UNKNOWN);
     (void)judge(value(20, 20));
@@ -585,9 +558,8 @@ static void what_the_bounds_leave_open_is_neither_held_nor_violated(void **state
     assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_VIOLATED);
 }
 
-static void a_value_that_is_old_or_does_not_come_is_unknown_with_the_reason(void **state)
+TEST_WITH(start_collected, end_collected, a_value_that_is_old_or_does_not_come_is_unknown_with_the_reason)
 {
-    (void)state;
     aggregate_step(w, now++);
     assert_int_equal(aggregate_value(w, 0)->lack, LACK_VALUES);
     (void)judge(value(1, 2));
@@ -610,10 +582,9 @@ static void a_value_that_is_old_or_does_not_come_is_unknown_with_the_reason(void
     assert_int_equal(judge(wrong)->lack, LACK_VALUES);
 }
 
-static void the_time_for_which_the_collector_or_a_node_stood_still_was_not_judged(void **state)
+TEST_WITH(start_collected, end_collected, the_time_for_which_the_collector_or_a_node_stood_still_was_not_judged)
 {
     const struct agent_limit *l = aggregate_limit(w, 0);
-    (void)state;
     aggregate_start(w, &e, 20 * EVERY);
     (void)judge(value(1, 2));
     (void)judge(value(1, 2));
@@ -639,9 +610,8 @@ static void the_time_for_which_the_collector_or_a_node_stood_still_was_not_judge
     assert_int_equal(w->missing.words[0], 4);
 }
 
-static void values_of_a_former_life_of_the_collector_are_not_taken(void **state)
+TEST_WITH(start_collected, end_collected, values_of_a_former_life_of_the_collector_are_not_taken)
 {
-    (void)state;
     struct message_values values = {.life = 6, .at = (uint64_t)now + 1, .count = 1, .list = {value(1, 2)}};
     (void)judge(value(30, 31));
     assert_false(aggregate_receive_values(w, &values, 0, now));
@@ -651,43 +621,4 @@ static void values_of_a_former_life_of_the_collector_are_not_taken(void **state)
     values.life = 8;
     values.at = 1; /* its clock is its own */
     assert_true(aggregate_receive_values(w, &values, 0, now));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(parts_are_joined_as_their_metric_is_made, start, end),
-        cmocka_unit_test_setup_teardown(shares_of_nothing_are_what_they_can_be, start, end),
-        cmocka_unit_test_setup_teardown(what_is_missing_leaves_the_value_unknown, start, end),
-        cmocka_unit_test_setup_teardown(what_is_known_decides_where_it_can, start, end),
-        cmocka_unit_test_setup_teardown(what_ended_processes_left_counts_while_others_go_on, start, end),
-        cmocka_unit_test_setup_teardown(what_nobody_counts_is_open, start, end),
-        cmocka_unit_test_setup_teardown(a_node_that_lies_is_missing, start, end),
-        cmocka_unit_test_setup_teardown(a_histogram_that_is_none_is_missing, start, end),
-        cmocka_unit_test_setup_teardown(what_comes_late_or_twice_is_not_heard, start, end),
-        cmocka_unit_test_setup_teardown(no_node_breaks_it_and_all_together_do, start, end),
-        cmocka_unit_test_setup_teardown(who_is_not_heard_for_long_is_missing_until_it_is_back, start, end),
-        cmocka_unit_test_setup_teardown(the_time_for_which_a_node_stood_still_was_not_judged, start_counted, end),
-        cmocka_unit_test_setup_teardown(a_node_that_is_late_leaves_time_that_its_next_values_judge, start_counted, end),
-        cmocka_unit_test_setup_teardown(the_time_for_which_the_manager_stood_still_was_not_judged, start_counted, end),
-        cmocka_unit_test_setup_teardown(a_node_that_only_answers_stands_still, start_counted, end),
-        cmocka_unit_test(while_a_node_is_silent_nothing_is_judged_unless_it_had_nothing_to_add),
-        cmocka_unit_test_setup_teardown(the_largest_of_all_is_judged_as_far_as_its_window_goes_back, start, end),
-        cmocka_unit_test_setup_teardown(the_first_node_of_the_file_is_told_where_it_comes_later, start, end),
-        cmocka_unit_test_setup_teardown(one_node_is_told_until_it_is_gone, start, end),
-        cmocka_unit_test_setup_teardown(the_end_of_processes_is_no_violation, start, end),
-        cmocka_unit_test_setup_teardown(what_was_broken_before_the_last_record_of_a_process_stays, start, end),
-        cmocka_unit_test_setup_teardown(what_a_process_broke_before_others_go_on_stays, start, end),
-        cmocka_unit_test_setup_teardown(only_the_collector_s_value_counts_and_no_node_is_missing, start_collected,
-                                        end_collected),
-        cmocka_unit_test_setup_teardown(what_the_bounds_leave_open_is_neither_held_nor_violated, start_collected,
-                                        end_collected),
-        cmocka_unit_test_setup_teardown(a_value_that_is_old_or_does_not_come_is_unknown_with_the_reason,
-                                        start_collected, end_collected),
-        cmocka_unit_test_setup_teardown(the_time_for_which_the_collector_or_a_node_stood_still_was_not_judged,
-                                        start_collected, end_collected),
-        cmocka_unit_test_setup_teardown(values_of_a_former_life_of_the_collector_are_not_taken, start_collected,
-                                        end_collected),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

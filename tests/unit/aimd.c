@@ -7,13 +7,9 @@
 #include "base/clock.h"
 #include "resmgr/policies/policy.h"
 #include "tests/lib/policy_arrays.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #define BUDGET 10.0 /* % */
 
@@ -42,9 +38,8 @@ static int64_t step(double use)
     return m->period;
 }
 
-static void before_the_first_drop_the_rate_doubles_or_grows_by_an_eighth(void **unused)
+TEST_WITH(start, NULL, before_the_first_drop_the_rate_doubles_or_grows_by_an_eighth)
 {
-    (void)unused;
     assert_int_equal(step(3.999), 500 * CLOCK_US);
     assert_int_equal(step(0.01), 250 * CLOCK_US);
     assert_int_equal(step(4), (int64_t)(250e3 / 1.125));
@@ -54,9 +49,8 @@ static void before_the_first_drop_the_rate_doubles_or_grows_by_an_eighth(void **
     assert_int_equal(step(9.5), 800 * CLOCK_US);
 }
 
-static void a_drop_aims_at_the_target_and_at_most_halves_the_rate(void **unused)
+TEST_WITH(start, NULL, a_drop_aims_at_the_target_and_at_most_halves_the_rate)
 {
-    (void)unused;
     m->period = 960 * CLOCK_US;
     assert_int_equal(step(9.6), 1024 * CLOCK_US); /* 0.9 of the budget */
     m->period = CLOCK_MS;
@@ -66,9 +60,8 @@ static void a_drop_aims_at_the_target_and_at_most_halves_the_rate(void **unused)
     assert_int_equal(step(300), 2 * CLOCK_MS);
 }
 
-static void after_a_drop_the_rate_grows_by_an_eighth_of_what_was_left(void **unused)
+TEST_WITH(start, NULL, after_a_drop_the_rate_grows_by_an_eighth_of_what_was_left)
 {
-    (void)unused;
     assert_int_equal(step(300), 2 * CLOCK_MS); /* 500 polls a second are left: 62.5 more at a time, 562.5, 625, 687.5 */
     assert_int_equal(step(1), 1777777);
     assert_int_equal(step(7), 1599999);
@@ -77,9 +70,8 @@ static void after_a_drop_the_rate_grows_by_an_eighth_of_what_was_left(void **unu
 }
 
 /* The shortest period that the qualities allow is a bound, and where it is in force the budget still counts. */
-static void at_the_shortest_period_that_a_quality_allows_the_budget_still_counts(void **unused)
+TEST_WITH(start, NULL, at_the_shortest_period_that_a_quality_allows_the_budget_still_counts)
 {
-    (void)unused;
     m->qos_backoff.shortest = CLOCK_MS;
     assert_int_equal(step(300), 2 * CLOCK_MS);
     assert_int_equal(step(1), 1777777);
@@ -90,9 +82,8 @@ static void at_the_shortest_period_that_a_quality_allows_the_budget_still_counts
     assert_int_equal(step(8.5), CLOCK_MS);
 }
 
-static void without_a_budget_it_polls_as_often_as_may_be(void **unused)
+TEST_WITH(start, NULL, without_a_budget_it_polls_as_often_as_may_be)
 {
-    (void)unused;
     m->desired = 300 * CLOCK_US;
     seen.limits[0] = (struct policy_limit){
         .state = LIMIT_HELD, .compare = COMPARE_AT_LEAST, .bound = 20, .value = 30}; /* a quality */
@@ -116,9 +107,8 @@ static void moves_from(int64_t shows)
 
 /* Two intervals after dead time and window; but not that of a budget, as the use that counts is that since the change.
  */
-static void nothing_moves_until_the_last_change_shows(void **unused)
+TEST_WITH(start, NULL, nothing_moves_until_the_last_change_shows)
 {
-    (void)unused;
     seen.dead_time = 3 * CLOCK_S;
     seen.limits[0].window = 50 * CLOCK_S;
     moves_from(5 * CLOCK_S);
@@ -132,28 +122,11 @@ static void nothing_moves_until_the_last_change_shows(void **unused)
     assert_int_equal(m->period, 2 * CLOCK_MS);
 }
 
-static void the_bounds_of_the_file_hold(void **unused)
+TEST_WITH(start, NULL, the_bounds_of_the_file_hold)
 {
-    (void)unused;
     m->period = 60 * CLOCK_MS;
     assert_int_equal(step(300), 100 * CLOCK_MS);
     m->own[0] = 0;
     m->period = 1500;
     assert_int_equal(step(0.1), CLOCK_US);
-}
-
-#define STEPS(name) cmocka_unit_test_setup(name, start)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STEPS(before_the_first_drop_the_rate_doubles_or_grows_by_an_eighth),
-        STEPS(a_drop_aims_at_the_target_and_at_most_halves_the_rate),
-        STEPS(after_a_drop_the_rate_grows_by_an_eighth_of_what_was_left),
-        STEPS(at_the_shortest_period_that_a_quality_allows_the_budget_still_counts),
-        STEPS(without_a_budget_it_polls_as_often_as_may_be),
-        STEPS(nothing_moves_until_the_last_change_shows),
-        STEPS(the_bounds_of_the_file_hold),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,13 +5,9 @@
  * did meanwhile, as counting by hand gives it.
  */
 #include "analysis/delay.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CLIENTS = 4 };
 #define MS INT64_C(1000000)
@@ -72,9 +68,8 @@ static void make(struct slow_instance *slow)
 }
 
 /* Four clients wait for 11 ms of the server and 20 of the store, and the server for the same 20. */
-static void test_waits_are_charged_to_what_senders_did(void **state)
+TEST(test_waits_are_charged_to_what_senders_did)
 {
-    (void)state;
     struct slow_instance slow;
     struct slow_choice c = {.slow_count = 1, .slow = &slow};
     struct delays d = {0};
@@ -94,9 +89,8 @@ static void test_waits_are_charged_to_what_senders_did(void **state)
 }
 
 /* Of an instance that ends in between only what was before. */
-static void test_waits_are_clipped(void **state)
+TEST(test_waits_are_clipped)
 {
-    (void)state;
     struct slow_instance slow;
     struct slow_choice c = {.slow_count = 1, .slow = &slow};
     struct delays d = {0};
@@ -111,9 +105,8 @@ static void test_waits_are_clipped(void **state)
     activity_fini(&a);
 }
 
-static void test_nobody_waited(void **state)
+TEST(test_nobody_waited)
 {
-    (void)state;
     struct slow_instance slow = {0, MS, 0, 0};
     struct slow_choice c = {.slow_count = 1, .slow = &slow};
     struct delays d = {0};
@@ -124,11 +117,4 @@ static void test_nobody_waited(void **state)
     assert_int_equal(d.count, 0);
     delay_fini(&d);
     activity_fini(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits_are_charged_to_what_senders_did),
-                                       cmocka_unit_test(test_waits_are_clipped), cmocka_unit_test(test_nobody_waited)};
-    return cmocka_run_group_tests_name("analysis_delay", tests, NULL, NULL);
 }

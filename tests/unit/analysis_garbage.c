@@ -10,13 +10,9 @@
 #include "analysis/search.h"
 
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 enum { THREADS = 4, THINGS = 60 };
 
@@ -115,9 +111,8 @@ static void check_piece(const struct activity *a, const struct path_piece *p)
         assert_true(has_reason(a, p));
 }
 
-static void test_garbage_has_paths(void **state)
+TEST(test_garbage_has_paths)
 {
-    (void)state;
     struct path p = {0};
     for (int round = 0; round < 1500; round++) {
         struct activity a;
@@ -191,9 +186,8 @@ static void check_live(struct live *f, int64_t until)
     slow_terms_free(&terms);
 }
 
-static void test_garbage_has_a_path_that_grows(void **state)
+TEST(test_garbage_has_a_path_that_grows)
 {
-    (void)state;
     for (int round = 0; round < 1500; round++) {
         struct live f;
         assert_int_equal(live_init(&f, 0), 0);
@@ -215,9 +209,5 @@ static void test_garbage_has_a_path_that_grows(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_garbage_has_paths),
-        cmocka_unit_test(test_garbage_has_a_path_that_grows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

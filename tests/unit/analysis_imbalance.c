@@ -7,14 +7,10 @@
 #include "analysis/imbalance.h"
 
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { WORKERS = 4, ROUNDS = 10, MS = 1000000, ROUND = 100 * MS };
 
@@ -112,9 +108,8 @@ static void draw_rounds(double *longest, double *mean)
     }
 }
 
-static void test_uneven_work(void **state)
+TEST(test_uneven_work)
 {
-    (void)state;
     for (int i = 0; i < 100; i++) {
         double longest, mean;
         draw_rounds(&longest, &mean);
@@ -129,9 +124,8 @@ static void test_uneven_work(void **state)
     }
 }
 
-static void test_even_work(void **state)
+TEST(test_even_work)
 {
-    (void)state;
     begin();
     for (int i = 0; i < ROUNDS; i++) {
         int64_t at = (int64_t)(i + 1) * ROUND;
@@ -145,9 +139,8 @@ static void test_even_work(void **state)
 }
 
 /* Work of a thread of which no interval is known counts as if it had run all the time. */
-static void test_unknown_intervals(void **state)
+TEST(test_unknown_intervals)
 {
-    (void)state;
     double longest, mean;
     draw_rounds(&longest, &mean);
     uint32_t lost = add_thread("worker");
@@ -163,8 +156,6 @@ static void test_unknown_intervals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_uneven_work), cmocka_unit_test(test_even_work),
-                                       cmocka_unit_test(test_unknown_intervals)};
     seed = seed_start();
-    return cmocka_run_group_tests_name("analysis_imbalance", tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -6,14 +6,10 @@
  */
 #include "analysis/live.h"
 #include "analysis/slack.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS INT64_C(1000000)
 
@@ -99,9 +95,8 @@ static int finish(void **state)
 }
 
 /* A runs 10, B 20 (flight 1), C 35 (flight 2, 25 of it in X); A waits for both and runs 5. */
-static void test_master_and_two_workers(void **state)
+TEST_WITH(start, finish, test_master_and_two_workers)
 {
-    (void)state;
     uint32_t m = add_thread("A", 1), b = add_thread("B", 2), c = add_thread("C", 3);
     span(c, "X", 20 * MS, 45 * MS);
     runs(m, 0, 10 * MS, 0);
@@ -148,9 +143,8 @@ static void test_master_and_two_workers(void **state)
  * 20 times in a row A asks B and C, who each take 10 ms, and waits for both: there are 2^20 longest paths, and one is
  * found in a number of steps that grows with what was recorded.
  */
-static void test_a_chain_of_diamonds(void **state)
+TEST_WITH(start, finish, test_a_chain_of_diamonds)
 {
-    (void)state;
     enum { DIAMONDS = 20, EVENTS = 8, EDGES = 4 + EVENTS };
     uint32_t m = add_thread("A", 1), of[2] = {add_thread("B", 2), add_thread("C", 3)};
     int64_t at = MS;
@@ -183,9 +177,8 @@ static void test_a_chain_of_diamonds(void **state)
 }
 
 /* A window ends while a client waits for a server, which waits for a store: that one ran last. */
-static void test_a_window_that_ends_in_a_wait(void **state)
+TEST_WITH(start, finish, test_a_window_that_ends_in_a_wait)
 {
-    (void)state;
     uint32_t client = add_thread("client", 1), server = add_thread("server", 1), store = add_thread("store", 1);
     runs(client, 0, MS, 0);
     sends(client, MS);
@@ -208,9 +201,8 @@ static void test_a_window_that_ends_in_a_wait(void **state)
 }
 
 /* The controller asks each calculator in turn: `each` ms on the way to it and back, `cpu` ms in it. */
-static void test_controller_of_a_paper(void **state)
+TEST_WITH(start, finish, test_controller_of_a_paper)
 {
-    (void)state;
     static const struct {
         int64_t machine, each, cpu;
     } of[] = {{3, 840, 159}, {2, 480, 88}, {3, 480, 79}, {2, 440, 67}, {1, 408, 108}, {1, 272, 64}, {3, 240, 42}};
@@ -251,9 +243,8 @@ static void test_controller_of_a_paper(void **state)
     assert_int_equal(near, 1360);
 }
 
-static void test_ready_and_what_lies_between(void **state)
+TEST_WITH(start, finish, test_ready_and_what_lies_between)
 {
-    (void)state;
     uint32_t t = add_thread("t", 1);
     runs(t, 0, 10, 0);
     runs(t, 100, 200, 30);
@@ -267,9 +258,8 @@ static void test_ready_and_what_lies_between(void **state)
 }
 
 /* Of each interval only what lies in the window, whichever of its ends does. */
-static void test_cpu_of_a_window(void **state)
+TEST_WITH(start, finish, test_cpu_of_a_window)
 {
-    (void)state;
     uint32_t t = add_thread("t", 1);
     assert_int_equal(activity_cpu(&a.threads[t], 0, INT64_MAX), 0);
     runs(t, 0, 10, 0);
@@ -302,9 +292,8 @@ static void feed_cpu(struct live *f, int64_t marks_from)
     assert_int_equal(activity_settle(&f->activity), 0);
 }
 
-static void test_cpu_since_the_path_began(void **state)
+TEST(test_cpu_since_the_path_began)
 {
-    (void)state;
     const int64_t marks_from[] = {INT64_MAX, 4500 * MS, 0}; /* nothing is forgotten; something is; also from before */
     for (size_t i = 0; i < 3; i++) {
         struct live f;
@@ -318,9 +307,8 @@ static void test_cpu_since_the_path_began(void **state)
 }
 
 /* A message that was sent later than the thread might have been ready shows that it was not. */
-static void test_a_message_narrows_the_bounds(void **state)
+TEST_WITH(start, finish, test_a_message_narrows_the_bounds)
 {
-    (void)state;
     uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
     runs(u, 0, 90, 0);
     runs(t, 0, 10, 0);
@@ -334,9 +322,8 @@ static void test_a_message_narrows_the_bounds(void **state)
     is_piece(2, PATH_READY, PATH_KNOWN, t, 95, 100);
 }
 
-static void test_nothing_recorded(void **state)
+TEST_WITH(start, finish, test_nothing_recorded)
 {
-    (void)state;
     uint32_t t = add_thread("t", 1);
     a.threads[t].first = 50;
     span(t, "work", 60, 90);
@@ -350,9 +337,8 @@ static void test_nothing_recorded(void **state)
 
 /* Without intervals a span that holds the receiving alone shows that the thread waited; one with work in it does not.
  */
-static void test_a_span_around_the_receiving(void **state)
+TEST_WITH(start, finish, test_a_span_around_the_receiving)
 {
-    (void)state;
     uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
     span(t, "receive", 20, 60);
     receives(t, 60, u, 40);
@@ -367,9 +353,8 @@ static void test_a_span_around_the_receiving(void **state)
         assert_true(p.pieces[i].is == PATH_UNKNOWN && p.pieces[i].thread == t);
 }
 
-static void test_lost_records(void **state)
+TEST_WITH(start, finish, test_lost_records)
 {
-    (void)state;
     uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
     runs(u, 0, 100, 0);
     runs(t, 0, 10, 0);
@@ -381,9 +366,8 @@ static void test_lost_records(void **state)
     is_piece(1, PATH_UNKNOWN, PATH_LOST, t, 10, 50);
 }
 
-static void test_messages_that_explain_nothing(void **state)
+TEST_WITH(start, finish, test_messages_that_explain_nothing)
 {
-    (void)state;
     uint32_t t = add_thread("t", 1), u = add_thread("u", 1), far = add_thread("far", 2);
     runs(u, 0, 500, 0);
     runs(t, 0, 10, 0);
@@ -406,9 +390,8 @@ static void test_messages_that_explain_nothing(void **state)
 }
 
 /* A thread that is preempted behind the wait, before it records the receiving; records just outside of intervals. */
-static void test_clocks_of_records_and_of_intervals(void **state)
+TEST_WITH(start, finish, test_clocks_of_records_and_of_intervals)
 {
-    (void)state;
     uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
     runs(u, 0, 3000, 0);
     runs(u, 9000, 9500, 0);
@@ -440,9 +423,8 @@ static void woke(uint32_t t, int64_t begin, int64_t end, enum activity_state sta
         (struct activity_wait){begin, end, state, by, who ? activity_name(&a, who) : (uint32_t)ACTIVITY_NONE, waker}));
 }
 
-static void test_who_had_the_cpu(void **state)
+TEST_WITH(start, finish, test_who_had_the_cpu)
 {
-    (void)state;
     uint32_t t = add_thread("t", 1);
     runs(t, 0, 10, 0);
     runs(t, 100, 200, 90);
@@ -461,9 +443,8 @@ static void test_who_had_the_cpu(void **state)
 }
 
 /* The waker is followed while the wait lasts, also through a wait of its own; before that, the path is the thread's. */
-static void test_a_waker_is_followed(void **state)
+TEST_WITH(start, finish, test_a_waker_is_followed)
 {
-    (void)state;
     uint32_t t = add_thread("t", 1), u = add_thread("u", 1), v = add_thread("v", 1);
     runs(v, 0, 60, 0);
     runs(u, 0, 20, 0);
@@ -482,9 +463,8 @@ static void test_a_waker_is_followed(void **state)
     is_piece(0, PATH_RUNNING, PATH_KNOWN, v, 55, 60);
 }
 
-static void test_what_the_kernel_says_of_waits(void **state)
+TEST_WITH(start, finish, test_what_the_kernel_says_of_waits)
 {
-    (void)state;
     static const struct {
         enum activity_state state;
         enum activity_woken by;
@@ -517,9 +497,8 @@ static void waits_for(uint32_t t, enum activity_reason reason, int64_t begin, in
         (struct activity_span){.begin = begin, .end = end, .name = activity_name(&a, "wait"), .reason = reason}));
 }
 
-static void test_what_waits_of_the_program_say(void **state)
+TEST_WITH(start, finish, test_what_waits_of_the_program_say)
 {
-    (void)state;
     uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
     runs(t, 0, 10, 0);
     runs(t, 50, 110, 5);
@@ -543,9 +522,8 @@ static void test_what_waits_of_the_program_say(void **state)
 }
 
 /* A wait for a message that ends before the receiving is recorded, without intervals; and one that was not for it. */
-static void test_waits_for_messages(void **state)
+TEST_WITH(start, finish, test_waits_for_messages)
 {
-    (void)state;
     uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
     waits_for(t, ACTIVITY_FOR_MESSAGE, 20, 60);
     receives(t, 62, u, 40);
@@ -557,9 +535,8 @@ static void test_waits_for_messages(void **state)
 }
 
 /* Two messages, each of which is received before the other was sent: some tags are wrong. */
-static void test_a_cycle(void **state)
+TEST_WITH(start, finish, test_a_cycle)
 {
-    (void)state;
     uint32_t t = add_thread("t", 1), u = add_thread("u", 2);
     runs(t, 0, 100, 0);
     runs(t, 500, 600, 0);
@@ -572,9 +549,8 @@ static void test_a_cycle(void **state)
 }
 
 /* Spans that come in any order: the last one first, each with one in it; and an outer one behind those in it. */
-static void test_the_order_of_spans(void **state)
+TEST_WITH(start, finish, test_the_order_of_spans)
 {
-    (void)state;
     uint32_t t = add_thread("a", 1), name;
     int64_t since;
     for (int64_t at = 10000; at > 0; at -= 10) {
@@ -590,31 +566,4 @@ static void test_the_order_of_spans(void **state)
             assert_string_equal(a.names[name], wanted[k]);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_master_and_two_workers, start, finish),
-        cmocka_unit_test_setup_teardown(test_a_chain_of_diamonds, start, finish),
-        cmocka_unit_test_setup_teardown(test_a_window_that_ends_in_a_wait, start, finish),
-        cmocka_unit_test_setup_teardown(test_controller_of_a_paper, start, finish),
-        cmocka_unit_test_setup_teardown(test_ready_and_what_lies_between, start, finish),
-        cmocka_unit_test_setup_teardown(test_cpu_of_a_window, start, finish),
-        cmocka_unit_test(test_cpu_since_the_path_began),
-        cmocka_unit_test_setup_teardown(test_a_message_narrows_the_bounds, start, finish),
-        cmocka_unit_test_setup_teardown(test_nothing_recorded, start, finish),
-        cmocka_unit_test_setup_teardown(test_a_span_around_the_receiving, start, finish),
-        cmocka_unit_test_setup_teardown(test_lost_records, start, finish),
-        cmocka_unit_test_setup_teardown(test_messages_that_explain_nothing, start, finish),
-        cmocka_unit_test_setup_teardown(test_clocks_of_records_and_of_intervals, start, finish),
-        cmocka_unit_test_setup_teardown(test_who_had_the_cpu, start, finish),
-        cmocka_unit_test_setup_teardown(test_a_waker_is_followed, start, finish),
-        cmocka_unit_test_setup_teardown(test_what_the_kernel_says_of_waits, start, finish),
-        cmocka_unit_test_setup_teardown(test_what_waits_of_the_program_say, start, finish),
-        cmocka_unit_test_setup_teardown(test_waits_for_messages, start, finish),
-        cmocka_unit_test_setup_teardown(test_a_cycle, start, finish),
-        cmocka_unit_test_setup_teardown(test_the_order_of_spans, start, finish),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

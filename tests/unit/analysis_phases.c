@@ -7,15 +7,11 @@
 #include "analysis/phases.h"
 
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { N = 100 };
 
@@ -54,9 +50,8 @@ static size_t found_within(size_t count, double threshold, bool least_squares)
     return found;
 }
 
-static void test_steps_have_peaks(void **state)
+TEST(test_steps_have_peaks)
 {
-    (void)state;
     double b[N];
     draw(0);
     assert_int_equal(phases_changes(curves, 1, N, b), 0);
@@ -70,9 +65,8 @@ static void test_steps_have_peaks(void **state)
     assert_int_equal(found_within(2, 0, true), 2);
 }
 
-static void test_steps_in_noise(void **state)
+TEST(test_steps_in_noise)
 {
-    (void)state;
     int steep = 0, squares = 0, rounds = 1000;
     for (int i = 0; i < rounds; i++) {
         draw(0.05);
@@ -83,9 +77,8 @@ static void test_steps_in_noise(void **state)
     assert_true(squares >= rounds * 95 / 100);
 }
 
-static void test_noise_has_no_phases(void **state)
+TEST(test_noise_has_no_phases)
 {
-    (void)state;
     int steep = 0, squares = 0, rounds = 300;
     size_t at[N], found;
     for (int i = 0; i < rounds; i++) {
@@ -126,9 +119,8 @@ static double cost_of_set(unsigned set, double unit, double penalty)
     return cost;
 }
 
-static void test_the_least_squares(void **state)
+TEST(test_the_least_squares)
 {
-    (void)state;
     const struct phases_curve curve = {one, 2500}; /* its noise is the least that is taken: 50 */
     for (int round = 0; round < 300; round++) {
         double penalty = 0.02 + 0.3 * uniform(), least = INFINITY;
@@ -145,9 +137,8 @@ static void test_the_least_squares(void **state)
     }
 }
 
-static void test_too_few_values(void **state)
+TEST(test_too_few_values)
 {
-    (void)state;
     size_t at[2], found = 7;
     assert_int_equal(phases_find(curves, 1, 0, 0, at, &found), 0);
     assert_int_equal(found, 0);
@@ -157,9 +148,8 @@ static void test_too_few_values(void **state)
     assert_int_equal(found, 0);
 }
 
-static void test_short_phases_are_joined(void **state)
+TEST(test_short_phases_are_joined)
 {
-    (void)state;
     int64_t at[] = {50, 10, 90, 10, -5, 100, 93, 0};
     assert_int_equal(phases_join(at, 8, 0, 100, 8), 4);
     assert_true(at[0] == 10 && at[1] == 50 && at[2] == 90 && at[3] == 93);
@@ -174,10 +164,5 @@ static void test_short_phases_are_joined(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps_have_peaks),    cmocka_unit_test(test_steps_in_noise),
-        cmocka_unit_test(test_noise_has_no_phases), cmocka_unit_test(test_the_least_squares),
-        cmocka_unit_test(test_too_few_values),      cmocka_unit_test(test_short_phases_are_joined),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

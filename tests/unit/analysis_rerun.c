@@ -7,15 +7,11 @@
 #include "analysis/rerun.h"
 
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { THREADS = 9, STEPS = 64, MESSAGES = 16 };
 
@@ -75,9 +71,8 @@ static void draw_two_servants(uint32_t a, uint32_t b, uint32_t c, double network
     add(c, "Rrrs", (const double[]){1, 10, 25, 3});
 }
 
-static void test_two_servants(void **state)
+TEST(test_two_servants)
 {
-    (void)state;
     draw_two_servants(0, 1, 2, 1);
     check(54);
     double work = 0;
@@ -107,9 +102,8 @@ static void test_two_servants(void **state)
 }
 
 /* The path that is printed of a run of the simplex method: a controller, seven others, and messages each way; ms. */
-static void test_simplex(void **state)
+TEST(test_simplex)
 {
-    (void)state;
     static const double ways[] = {840, 480, 480, 440, 408, 272, 240}, works[] = {159, 108, 88, 79, 67, 64, 42};
     double flights[14], control[15], cpu = 9740;
     for (size_t i = 0; i < 7; i++) {
@@ -132,9 +126,8 @@ static void test_simplex(void **state)
 }
 
 /* The example of a publication on load balancing factors: its four printed times, and that with a CPU for each. */
-static void test_balancing(void **state)
+TEST(test_balancing)
 {
-    (void)state;
     for (int alone = 0; alone < 2; alone++) {
         begin(2, (const double[]){0, 0});
         add(0, "rR", (const double[]){1, 0});
@@ -156,9 +149,8 @@ static void test_balancing(void **state)
  * Work of a sender that its receiver does meanwhile instead: max(Cs - F, Cr + F), of when the message was sent, when
  * its receiving began, and the work.
  */
-static void test_work_that_moves(void **state)
+TEST(test_work_that_moves)
 {
-    (void)state;
     static const double cases[][4] = {{10, 3, 4, 7}, {10, 8, 4, 12}, {5, 9, 2, 11}, {10, 3, 0, 10}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin(1, (const double[]){0});
@@ -169,9 +161,8 @@ static void test_work_that_moves(void **state)
 }
 
 /* A master that hands out work to N others, each part of which costs it 1 and all of which is 64: N + 64/N. */
-static void test_master_and_slaves(void **state)
+TEST(test_master_and_slaves)
 {
-    (void)state;
     static const double counts[] = {1, 2, 4, 8};
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
         size_t n = (size_t)counts[k];
@@ -194,9 +185,8 @@ static void test_master_and_slaves(void **state)
     }
 }
 
-static void test_waits_for_ever(void **state)
+TEST(test_waits_for_ever)
 {
-    (void)state;
     begin(2, (const double[]){0, 0});
     add(0, "rRs", (const double[]){1, 0, 1});
     add(0, "dRs", (const double[]){2, 1, 0});
@@ -219,9 +209,8 @@ static double longest(size_t t, size_t i)
     return (over > before ? over : before) + s->ns;
 }
 
-static void test_random(void **state)
+TEST(test_random)
 {
-    (void)state;
     for (int round = 0; round < 2000; round++) {
         size_t count = 2 + seed_next(&seed) % 4, sent = seed_next(&seed) % 5;
         double flights[MESSAGES], of[THREADS][STEPS];
@@ -259,12 +248,5 @@ static void test_random(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_servants),
-                                       cmocka_unit_test(test_simplex),
-                                       cmocka_unit_test(test_balancing),
-                                       cmocka_unit_test(test_work_that_moves),
-                                       cmocka_unit_test(test_master_and_slaves),
-                                       cmocka_unit_test(test_waits_for_ever),
-                                       cmocka_unit_test(test_random)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

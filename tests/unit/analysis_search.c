@@ -7,15 +7,11 @@
 #include "analysis/search.h"
 
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SEEDS = 200, ROUNDS = 50, ROUND = 10000000, TURN = 1000 }; /* ns: of a round, and on a CPU behind each wait */
 
@@ -229,7 +225,7 @@ static void check_cause(int kind, enum path_class is, const char *span, const ch
     assert_true(search_is_known(&s));
 }
 
-static void test_each_cause_is_found_alone(void **state)
+TEST(test_each_cause_is_found_alone)
 {
     static const struct {
         enum path_class is;
@@ -237,7 +233,6 @@ static void test_each_cause_is_found_alone(void **state)
     } causes[KINDS] = {{PATH_RUNNING, "work", NULL},  {PATH_READY, "work", "stress"}, {PATH_MONITOR, "work", "bezeld"},
                        {PATH_MESSAGE, "ask", "peer"}, {PATH_IO, "store", NULL},       {PATH_SLEEP, "pause", NULL},
                        {PATH_LOCK, "table", NULL}};
-    (void)state;
     for (int i = 0; i < SEEDS; i++)
         for (int kind = 0; kind < KINDS; kind++) {
             draw_program(kind, 1 << 20);
@@ -247,9 +242,8 @@ static void test_each_cause_is_found_alone(void **state)
         }
 }
 
-static void test_small_pieces(void **state)
+TEST(test_small_pieces)
 {
-    (void)state;
     for (int i = 0; i < SEEDS; i++) {
         int64_t bytes = 1 + (int64_t)(seed_next(&seed) % 4095);
         draw_program(IO, bytes);
@@ -264,9 +258,8 @@ static void test_small_pieces(void **state)
     }
 }
 
-static void test_waits_that_say_no_bytes(void **state)
+TEST(test_waits_that_say_no_bytes)
 {
-    (void)state;
     draw_program(IO, -1);
     search(0);
     assert_int_equal(found()->why, SEARCH_IO);
@@ -278,9 +271,8 @@ static void test_waits_that_say_no_bytes(void **state)
 }
 
 /* Two that share a CPU's time are each too little, but not what they are together. */
-static void test_what_is_spread(void **state)
+TEST(test_what_is_spread)
 {
-    (void)state;
     begin();
     for (int i = 0; i < ROUNDS; i++) {
         be_ready("one", false, ROUND / 8);
@@ -306,9 +298,8 @@ static void test_what_is_spread(void **state)
 /* ---- what is not known ------------------------------------------------------------------------------------------- */
 
 /* Nobody knows who had the CPU: it may have been the monitor. */
-static void test_an_unknown_rival_may_be_the_monitor(void **state)
+TEST(test_an_unknown_rival_may_be_the_monitor)
 {
-    (void)state;
     begin();
     for (int i = 0; i < ROUNDS; i++) {
         run("work", 9 * ROUND / 10);
@@ -322,9 +313,8 @@ static void test_an_unknown_rival_may_be_the_monitor(void **state)
     end();
 }
 
-static void test_recording_may_be_the_monitor(void **state)
+TEST(test_recording_may_be_the_monitor)
 {
-    (void)state;
     begin();
     run("work", ROUND);
     search(ROUND / 10.0);
@@ -338,9 +328,8 @@ static void test_recording_may_be_the_monitor(void **state)
 }
 
 /* Of a part of the time there is nothing: it may have been spent on anything. */
-static void test_a_time_that_is_missing(void **state)
+TEST(test_a_time_that_is_missing)
 {
-    (void)state;
     const enum search_is wanted[] = {SEARCH_TRUE, SEARCH_TRUE, SEARCH_OPEN};
     for (int i = 0; i < 3; i++) {
         struct slow_instance one = {TURN, TURN + ROUND, 0, 0};
@@ -360,9 +349,8 @@ static void test_a_time_that_is_missing(void **state)
 }
 
 /* Without switches everything may be true, and nothing is. */
-static void test_nothing_is_known_without_switches(void **state)
+TEST(test_nothing_is_known_without_switches)
 {
-    (void)state;
     assert_int_equal(activity_init(&a, NULL, 0), 0);
     program = add_thread("desk", "program");
     now = ROUND;
@@ -376,9 +364,8 @@ static void test_nothing_is_known_without_switches(void **state)
 }
 
 /* A wait that a timer or a device ended is neither of the two for certain, and nothing else. */
-static void test_a_timer_or_a_device(void **state)
+TEST(test_a_timer_or_a_device)
 {
-    (void)state;
     begin();
     struct activity_wait w = {now, now + ROUND, ACTIVITY_SLEEP, ACTIVITY_BY_INTERRUPT, ACTIVITY_NONE, ACTIVITY_NONE};
     assert_true(activity_add_wait(&a, program, w));
@@ -402,9 +389,8 @@ static void search_first(int64_t middle)
 }
 
 /* What the usual instances have too is no cause. */
-static void test_what_the_slow_have_more(void **state)
+TEST(test_what_the_slow_have_more)
 {
-    (void)state;
     begin();
     run("work", ROUND / 2);
     be_ready("stress", false, ROUND / 2);
@@ -418,9 +404,8 @@ static void test_what_the_slow_have_more(void **state)
 }
 
 /* What the usual ones did is not known: it may be the same. */
-static void test_the_usual_may_have_it_too(void **state)
+TEST(test_the_usual_may_have_it_too)
 {
-    (void)state;
     begin();
     run("work", 7 * ROUND / 10);
     be_ready("stress", false, 3 * ROUND / 10);
@@ -433,9 +418,8 @@ static void test_the_usual_may_have_it_too(void **state)
     end();
 }
 
-static void test_nothing_took_any_time(void **state)
+TEST(test_nothing_took_any_time)
 {
-    (void)state;
     struct slow_terms none = {.usual = (double)NAN};
     s = (struct search){0};
     assert_int_equal(activity_init(&a, NULL, 0), 0);
@@ -447,20 +431,6 @@ static void test_nothing_took_any_time(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_cause_is_found_alone),
-        cmocka_unit_test(test_small_pieces),
-        cmocka_unit_test(test_waits_that_say_no_bytes),
-        cmocka_unit_test(test_what_is_spread),
-        cmocka_unit_test(test_an_unknown_rival_may_be_the_monitor),
-        cmocka_unit_test(test_recording_may_be_the_monitor),
-        cmocka_unit_test(test_a_time_that_is_missing),
-        cmocka_unit_test(test_nothing_is_known_without_switches),
-        cmocka_unit_test(test_a_timer_or_a_device),
-        cmocka_unit_test(test_what_the_slow_have_more),
-        cmocka_unit_test(test_the_usual_may_have_it_too),
-        cmocka_unit_test(test_nothing_took_any_time),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests_name("analysis_search", tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -7,15 +7,11 @@
 #include "analysis/slow.h"
 
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST = 20000 };
 
@@ -84,17 +80,15 @@ static void check(size_t count, double share, int64_t beyond)
     slow_free(&c);
 }
 
-static void test_the_choice(void **state)
+TEST(test_the_choice)
 {
-    (void)state;
     check(1000, 0.01, 0);
     for (size_t i = 0; i < 100; i++)
         check(1 + seed_next(&seed) % (i % 10 ? 3000 : MOST), i % 7 ? 0.01 : 1, i % 3 ? 0 : 6000);
 }
 
-static void test_without_instances(void **state)
+TEST(test_without_instances)
 {
-    (void)state;
     struct slow_choice c = {.share = 0.01};
     assert_true(slow_add(&c, &(struct slow_instance){10, 9, 1, 1})); /* ends before it begins */
     assert_int_equal(slow_settle(&c), 0);
@@ -103,9 +97,8 @@ static void test_without_instances(void **state)
 }
 
 /* A thread runs for 10 in each of 40 instances; in two of them it is ready for 30 and 50 first, as another one runs. */
-static void test_the_terms(void **state)
+TEST(test_the_terms)
 {
-    (void)state;
     struct activity a;
     struct slow_choice c = {.share = 0.05};
     struct slow_terms t;
@@ -151,10 +144,5 @@ static void test_the_terms(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_choice),
-        cmocka_unit_test(test_without_instances),
-        cmocka_unit_test(test_the_terms),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

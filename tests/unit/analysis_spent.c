@@ -7,15 +7,11 @@
 #include "analysis/spent.h"
 
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS INT64_C(1000000)
 
@@ -81,9 +77,8 @@ static void draw_simplex(struct activity *a)
     assert_int_equal(activity_settle(a), 0);
 }
 
-static void test_simplex(void **state)
+TEST(test_simplex)
 {
-    (void)state;
     struct activity a;
     struct spent l;
     draw_simplex(&a);
@@ -162,9 +157,8 @@ static int64_t count(const unsigned char does[TICKS], int64_t from, int64_t unti
     return n * MS;
 }
 
-static void test_windows(void **state)
+TEST(test_windows)
 {
-    (void)state;
     static unsigned char does[5][TICKS];
     for (int round = 0; round < 200; round++) {
         struct activity a;
@@ -200,6 +194,5 @@ static void test_windows(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_simplex), cmocka_unit_test(test_windows)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

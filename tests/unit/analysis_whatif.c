@@ -7,14 +7,10 @@
 #include "analysis/whatif.h"
 
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS INT64_C(1000000)
 
@@ -156,9 +152,8 @@ static void check(const char *text, double wanted)
         fail_msg("%s: %f ms, not %f", text, w.predicted / 1e6, wanted);
 }
 
-static void test_a_worked_example(void **state)
+TEST(test_a_worked_example)
 {
-    (void)state;
     begin(10, 0, 0);
     check("x = 0", 37);
     check("x = 100 %", 54);
@@ -172,9 +167,8 @@ static void test_a_worked_example(void **state)
 }
 
 /* B waits in an instance, and after it until the next one asks: that is no wait of this one. */
-static void test_waits_behind_an_instance(void **state)
+TEST(test_waits_behind_an_instance)
 {
-    (void)state;
     begin_threads();
     for (int i = 1; i <= 10; i++)
         add_reply(i * PERIOD * MS);
@@ -186,9 +180,8 @@ static void test_waits_behind_an_instance(void **state)
 }
 
 /* The placements of the same example, and work that the asker does for itself. */
-static void test_moves(void **state)
+TEST(test_moves)
 {
-    (void)state;
     begin(10, 0, 0);
     check("move b to CPU 2", 73);
     check("move desk/c to desk CPU 1", 73);
@@ -200,9 +193,8 @@ static void test_moves(void **state)
 }
 
 /* Over two nodes the network between them counts, as far as messages were seen there. */
-static void test_moves_to_another_node(void **state)
+TEST(test_moves_to_another_node)
 {
-    (void)state;
     begin(10, 0, 0);
     activity.threads[C].node_row = 2;
     strcpy(activity.threads[C].node, "studio");
@@ -215,9 +207,8 @@ static void test_moves_to_another_node(void **state)
     end();
 }
 
-static void test_moves_that_are_not_known(void **state)
+TEST(test_moves_that_are_not_known)
 {
-    (void)state;
     begin(10, 0, 0);
     struct whatif w = predict("move b to CPU 7");
     assert_true(!whatif_is_known(&w) && w.lack == WHATIF_LACKS_PLACE);
@@ -237,9 +228,8 @@ static void check_misuse(const char *text)
     assert_non_null(why);
 }
 
-static void test_reading(void **state)
+TEST(test_reading)
 {
-    (void)state;
     struct whatif_change c;
     const char *why;
     assert_int_equal(whatif_read(" move desk/client.2 to studio ", &c, &why), 0);
@@ -268,9 +258,8 @@ static void test_reading(void **state)
         check_misuse(wrong[i]);
 }
 
-static void test_too_few_instances(void **state)
+TEST(test_too_few_instances)
 {
-    (void)state;
     begin(3, 0, 0);
     struct whatif w = predict("x = 0");
     assert_true(w.applies && w.instances == 3 && isnan(whatif_error(&w)) && !whatif_is_known(&w));
@@ -278,9 +267,8 @@ static void test_too_few_instances(void **state)
 }
 
 /* What the instances do not repeat is an error, though each could be simulated as it was. */
-static void test_noise_is_an_error(void **state)
+TEST(test_noise_is_an_error)
 {
-    (void)state;
     begin(16, 0, 200 * MS);
     struct whatif w = predict("x = 0");
     double spread = 200e6 / sqrt(12); /* of the waits */
@@ -290,9 +278,8 @@ static void test_noise_is_an_error(void **state)
 }
 
 /* A wait of which nobody knows what it was for may be part of what changes. */
-static void test_unexplained_waits_are_an_error(void **state)
+TEST(test_unexplained_waits_are_an_error)
 {
-    (void)state;
     begin(16, 30 * MS, 0);
     struct whatif w = predict("x = 0");
     assert_true(w.error < 1e-3 && fabs(w.predicted - 67e6) < 1e4 && fabs(w.least - 37e6) < 1e4);
@@ -303,14 +290,5 @@ static void test_unexplained_waits_are_an_error(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_worked_example),
-                                       cmocka_unit_test(test_waits_behind_an_instance),
-                                       cmocka_unit_test(test_moves),
-                                       cmocka_unit_test(test_moves_to_another_node),
-                                       cmocka_unit_test(test_moves_that_are_not_known),
-                                       cmocka_unit_test(test_reading),
-                                       cmocka_unit_test(test_too_few_instances),
-                                       cmocka_unit_test(test_noise_is_an_error),
-                                       cmocka_unit_test(test_unexplained_waits_are_an_error)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

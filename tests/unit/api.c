@@ -7,17 +7,13 @@
 #include "mdr/dict.h"
 #include "tests/lib/every_aspect.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 void api_cc(void); /* in C++ */
 
@@ -83,9 +79,8 @@ static void check_descriptions(struct fixture *f)
     }
 }
 
-static void every_shape_of_aspect_arrives_from_c(void **unused)
+TEST(every_shape_of_aspect_arrives_from_c)
 {
-    (void)unused;
     uint64_t next = 0;
     struct fixture f = {.record = check_every, .context = &next};
     fixture_observe(&f, record_every);
@@ -94,9 +89,8 @@ static void every_shape_of_aspect_arrives_from_c(void **unused)
     fixture_end(&f);
 }
 
-static void every_shape_of_aspect_arrives_from_cxx(void **unused)
+TEST(every_shape_of_aspect_arrives_from_cxx)
 {
-    (void)unused;
     uint64_t next = 0;
     struct fixture f = {.record = check_every, .context = &next};
     fixture_observe(&f, record_every_in_cxx);
@@ -107,18 +101,16 @@ static void every_shape_of_aspect_arrives_from_cxx(void **unused)
     fixture_end(&f);
 }
 
-static void values_become_eight_bytes(void **unused)
+TEST(values_become_eight_bytes)
 {
-    (void)unused;
     assert_true(bezel_value_int64(-1) == UINT64_MAX);
     assert_true(bezel_value_enum(7) == 7);
     assert_true(bezel_value_float64(1.0) == UINT64_C(0x3ff0000000000000));
     assert_true(bezel_value_string(every_string(9)) == 9);
 }
 
-static void the_version_is_the_headers(void **unused)
+TEST(the_version_is_the_headers)
 {
-    (void)unused;
     char version[32];
     snprintf(version, sizeof version, "%d.%d.%d", BEZEL_VERSION_MAJOR, BEZEL_VERSION_MINOR, BEZEL_VERSION_PATCH);
     assert_string_equal(bezel_version(), version);
@@ -168,9 +160,8 @@ static void check_doubled(struct fixture *f, const struct packet_header *h, cons
     assert_string_equal(aspect, v < 3 ? "doubled" : "bare");
 }
 
-static void an_aspect_declared_twice_is_one_unless_its_fields_differ(void **unused)
+TEST(an_aspect_declared_twice_is_one_unless_its_fields_differ)
 {
-    (void)unused;
     uint64_t seen = 0;
     struct fixture f = {.record = check_doubled, .context = &seen};
     fixture_observe(&f, declare_twice);
@@ -210,9 +201,8 @@ static void declare_what_cannot_be(void *unused)
     }
 }
 
-static void what_cannot_be_declared_is_not_recorded_and_hurts_nobody(void **unused)
+TEST(what_cannot_be_declared_is_not_recorded_and_hurts_nobody)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true}};
     fixture_observe(&f, declare_what_cannot_be);
     assert_non_null(fixture_aspect(&f, "good"));
@@ -257,9 +247,8 @@ static void intern_many(void *unused)
     emit(&late, 1);
 }
 
-static void strings_have_one_id_each_until_there_is_no_room(void **unused)
+TEST(strings_have_one_id_each_until_there_is_no_room)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true}};
     fixture_observe(&f, intern_many);
     assert_int_equal(f.records, 2);
@@ -284,27 +273,11 @@ static void intern_foreign(void *unused)
     bezel_record(of1, 1);
 }
 
-static void texts_of_another_encoding_stay_different_and_whole(void **unused)
+TEST(texts_of_another_encoding_stay_different_and_whole)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true}};
     fixture_observe(&f, intern_foreign);
     for (size_t i = 0; i < FOREIGN; i++)
         assert_string_equal(dictionary(&f)->strings[i], foreign[i][1]);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_shape_of_aspect_arrives_from_c),
-        cmocka_unit_test(every_shape_of_aspect_arrives_from_cxx),
-        cmocka_unit_test(values_become_eight_bytes),
-        cmocka_unit_test(the_version_is_the_headers),
-        cmocka_unit_test(an_aspect_declared_twice_is_one_unless_its_fields_differ),
-        cmocka_unit_test(what_cannot_be_declared_is_not_recorded_and_hurts_nobody),
-        cmocka_unit_test(strings_have_one_id_each_until_there_is_no_room),
-        cmocka_unit_test(texts_of_another_encoding_stay_different_and_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "sensor/shm/segment.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,10 +18,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +29,6 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(outer, (int64, number, "1"));
 BEZEL_ASPECT(inner, (int64, number, "1"));
@@ -94,9 +90,8 @@ static void record_within_a_record(void *unused)
     }
 }
 
-static void a_handlers_record_within_a_record_goes_into_a_ring_of_its_own(void **unused)
+TEST(a_handlers_record_within_a_record_goes_into_a_ring_of_its_own)
 {
-    (void)unused;
     struct fixture f = {.dir = ""};
     observe(&f, record_within_a_record);
     assert_int_equal(page->inner, 50);
@@ -125,9 +120,8 @@ static void record_in_a_storm(void *unused)
     signal(SIGALRM, SIG_IGN);
 }
 
-static void handlers_may_record_whenever_they_interrupt(void **unused)
+TEST(handlers_may_record_whenever_they_interrupt)
 {
-    (void)unused;
     struct fixture f = {.dir = ""};
     observe(&f, record_in_a_storm);
     struct message_books_row o = books_of(&f, "outer"), i = books_of(&f, "inner");
@@ -174,9 +168,8 @@ static void end_many_threads(void *unused)
     }
 }
 
-static void destructors_of_threads_record_and_give_their_rings_back(void **unused)
+TEST(destructors_of_threads_record_and_give_their_rings_back)
 {
-    (void)unused;
     struct fixture f = {.dir = ""};
     observe(&f, end_many_threads);
     assert_int_equal(f.stream_count, 2); /* the main thread's, and the one that went round */
@@ -209,9 +202,8 @@ static void make_many_keys(void *unused)
 }
 
 /* A handler that interrupts malloc() may be the first in its thread that records. */
-static void a_threads_first_record_allocates_nothing_however_many_keys_there_are(void **unused)
+TEST(a_threads_first_record_allocates_nothing_however_many_keys_there_are)
 {
-    (void)unused;
     struct fixture f = {.dir = ""};
     observe(&f, make_many_keys);
     assert_int_equal(f.records, 2);
@@ -239,9 +231,8 @@ static void record_after_a_failure(void *unused)
     page->outer = errno;
 }
 
-static void a_first_record_leaves_errno_alone(void **unused)
+TEST(a_first_record_leaves_errno_alone)
 {
-    (void)unused;
     struct fixture f = {.dir = ""};
     observe(&f, record_after_a_failure);
     assert_int_equal(f.records, 1);
@@ -258,9 +249,8 @@ static void claim_ahead(void *unused)
     bezel_record(outer, 1);
 }
 
-static void a_ring_claimed_ahead_is_the_one_that_is_used(void **unused)
+TEST(a_ring_claimed_ahead_is_the_one_that_is_used)
 {
-    (void)unused;
     struct fixture f = {.dir = ""};
     observe(&f, claim_ahead);
     assert_int_equal(f.records, 1);
@@ -302,9 +292,8 @@ static void fork_and_record(void *unused)
     }
 }
 
-static void a_fork_may_be_interrupted_and_its_child_keeps_the_strings(void **unused)
+TEST(a_fork_may_be_interrupted_and_its_child_keeps_the_strings)
 {
-    (void)unused;
     struct fixture f = {.dir = ""};
     observe(&f, fork_and_record);
     assert_int_equal(books_of(&f, "outer").attempts, page->outer);
@@ -339,9 +328,8 @@ static void load_and_unload(void *unused)
     }
 }
 
-static void a_library_that_records_may_be_unloaded(void **unused)
+TEST(a_library_that_records_may_be_unloaded)
 {
-    (void)unused;
     struct fixture f = {.dir = ""};
     observe(&f, load_and_unload);
     assert_int_equal(books_of(&f, "plugged").attempts, 3);
@@ -398,9 +386,8 @@ static bool memory_can_be_populated(void)
     return can;
 }
 
-static void a_process_that_closed_all_its_descriptors_is_read_on(void **unused)
+TEST(a_process_that_closed_all_its_descriptors_is_read_on)
 {
-    (void)unused;
     struct fixture f = {.dir = ""};
     observe(&f, close_everything);
     struct message_books_row row = books_of(&f, "outer");
@@ -438,9 +425,8 @@ static void record_in_little_memory(void *context)
     record_with_many_threads(NULL);
 }
 
-static void full_shared_memory_never_harms_the_program(void **unused)
+TEST(full_shared_memory_never_harms_the_program)
 {
-    (void)unused;
     char dir[SCRATCH_PATH];
     scratch_make(dir);
     setenv("BEZEL_DIR", dir, 1);
@@ -463,9 +449,8 @@ static void record_under_a_file_limit(void *context)
     record_with_many_threads(NULL);
 }
 
-static void a_limit_of_file_sizes_never_harms_the_program(void **unused)
+TEST(a_limit_of_file_sizes_never_harms_the_program)
 {
-    (void)unused;
     char dir[SCRATCH_PATH];
     scratch_make(dir);
     setenv("BEZEL_DIR", dir, 1);
@@ -499,9 +484,8 @@ static char *said(const char *debug)
     return text;
 }
 
-static void it_says_why_nothing_is_recorded_if_asked(void **unused)
+TEST(it_says_why_nothing_is_recorded_if_asked)
 {
-    (void)unused;
     char *text = said("1");
     assert_non_null(strstr(text, "libbezel: "));
     assert_non_null(strstr(text, "/proc/no-such-folder"));
@@ -518,19 +502,5 @@ int main(void)
     page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_handlers_record_within_a_record_goes_into_a_ring_of_its_own),
-        cmocka_unit_test(handlers_may_record_whenever_they_interrupt),
-        cmocka_unit_test(destructors_of_threads_record_and_give_their_rings_back),
-        cmocka_unit_test(a_threads_first_record_allocates_nothing_however_many_keys_there_are),
-        cmocka_unit_test(a_first_record_leaves_errno_alone),
-        cmocka_unit_test(a_ring_claimed_ahead_is_the_one_that_is_used),
-        cmocka_unit_test(a_fork_may_be_interrupted_and_its_child_keeps_the_strings),
-        cmocka_unit_test(a_library_that_records_may_be_unloaded),
-        cmocka_unit_test(a_process_that_closed_all_its_descriptors_is_read_on),
-        cmocka_unit_test(full_shared_memory_never_harms_the_program),
-        cmocka_unit_test(a_limit_of_file_sizes_never_harms_the_program),
-        cmocka_unit_test(it_says_why_nothing_is_recorded_if_asked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

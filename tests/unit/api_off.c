@@ -3,14 +3,9 @@
 /*
  * The public header with BEZEL_OFF: everything compiles, does nothing, and needs no library, which is not linked here.
  */
+#include "tests/lib/test.h"
+
 #include <bezel/sensor.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #ifndef BEZEL_OFF
 #error "this is the test of the header with its sensors compiled out"
@@ -26,9 +21,8 @@ BEZEL_ASPECT(twelve, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (int64, 
 
 BEZEL_KNOB(quality, "%", 10, 100, 75);
 
-static void a_record_does_nothing_but_evaluate_its_arguments(void **unused)
+TEST(a_record_does_nothing_but_evaluate_its_arguments)
 {
-    (void)unused;
     int64_t calls = 0;
     bezel_record(none);
     bezel_record(all, ++calls, 0.5, 1, bezel_intern("text"));
@@ -36,32 +30,18 @@ static void a_record_does_nothing_but_evaluate_its_arguments(void **unused)
     assert_int_equal(calls, 2);
 }
 
-static void the_calls_stand_in_for_the_library(void **unused)
+TEST(the_calls_stand_in_for_the_library)
 {
-    (void)unused;
     assert_int_equal(bezel_thread_init(0), 0);
     assert_int_equal(bezel_intern("text").id, 0);
 }
 
-static void a_knob_is_its_initial_value(void **unused)
+TEST(a_knob_is_its_initial_value)
 {
-    (void)unused;
     assert_int_equal(bezel_knob(quality), 75);
 }
 
-static void the_same_in_cxx(void **unused)
+TEST(the_same_in_cxx)
 {
-    (void)unused;
     assert_int_equal(api_off_cc(), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_record_does_nothing_but_evaluate_its_arguments),
-        cmocka_unit_test(the_calls_stand_in_for_the_library),
-        cmocka_unit_test(a_knob_is_its_initial_value),
-        cmocka_unit_test(the_same_in_cxx),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

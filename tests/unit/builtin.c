@@ -6,15 +6,10 @@
 
 #include "mdr/parts.h"
 #include "resmgr/policies/policy.h"
+#include "tests/lib/test.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static const struct dict_field *field_of(enum builtin b, const char *name)
 {
@@ -33,9 +28,8 @@ static void add_label(char *text, size_t size, const char *label)
     snprintf(text + n, size - n, "%s%s", n ? "|" : "", label);
 }
 
-static void labels_are_those_of_the_enums_that_others_define(void **state)
+TEST(labels_are_those_of_the_enums_that_others_define)
 {
-    (void)state;
     char actions[128] = "";
     for (int i = POLICY_KEEP; i <= POLICY_RESUME; i++)
         add_label(actions, sizeof actions, policy_action_name((enum policy_action)i));
@@ -50,9 +44,8 @@ static void labels_are_those_of_the_enums_that_others_define(void **state)
     assert_string_equal(field_of(BUILTIN_DECISION, "by")->labels, "agent|manager");
 }
 
-static void names_of_values_are_their_labels(void **state)
+TEST(names_of_values_are_their_labels)
 {
-    (void)state;
     assert_string_equal(builtin_conclusion_name(CONCLUSION_INFEASIBLE), "infeasible");
     assert_string_equal(builtin_conclusion_name(CONCLUSION_SATURATED), "saturated");
     assert_string_equal(builtin_conclusion_name(CONCLUSION_SATURATED + 1), "?");
@@ -63,9 +56,8 @@ static void names_of_values_are_their_labels(void **state)
 }
 
 /* Readers and writers find `node` and `at` in the same place of each struct, and fields of the size of their type. */
-static void each_aspect_can_be_declared_and_has_its_fields_in_its_struct(void **state)
+TEST(each_aspect_can_be_declared_and_has_its_fields_in_its_struct)
 {
-    (void)state;
     static uint8_t dictionary[DICT_MAX_BYTES];
     int used = 0;
     for (enum builtin b = 0; b < BUILTIN_COUNT; b++) {
@@ -89,14 +81,4 @@ static void each_aspect_can_be_declared_and_has_its_fields_in_its_struct(void **
     struct dict *d;
     assert_int_equal(dict_parse(dictionary, (size_t)used, &d), 0);
     dict_free(d);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_are_those_of_the_enums_that_others_define),
-        cmocka_unit_test(names_of_values_are_their_labels),
-        cmocka_unit_test(each_aspect_can_be_declared_and_has_its_fields_in_its_struct),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

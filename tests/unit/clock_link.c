@@ -9,17 +9,13 @@
 #include "mdr/message.h"
 #include "tests/lib/key_pair.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { QUEUE = 100 }; /* ZeroMQ may take some time to see that a short one has room again */
 
@@ -81,9 +77,8 @@ static struct clock_client_sample next_sample(struct clock_client *c)
 }
 
 /* Here both have one clock, so the four times are in order. */
-static void an_exchange_has_its_four_times_in_order(void **state)
+TEST_WITH(set_up, tear_down, an_exchange_has_its_four_times_in_order)
 {
-    (void)state;
     char endpoint[64];
     uint8_t identity[16];
     struct clock_client *c;
@@ -142,9 +137,8 @@ static void await_answer(struct link *link, uint64_t number)
     assert_int_equal(m.clock.number, number);
 }
 
-static void only_questions_of_observers_are_answered(void **state)
+TEST_WITH(set_up, tear_down, only_questions_of_observers_are_answered)
 {
-    (void)state;
     char endpoint[64];
     struct link *node, *other;
     struct clock_server *s = open_server(endpoint);
@@ -167,9 +161,8 @@ static void only_questions_of_observers_are_answered(void **state)
     clock_server_close(s);
 }
 
-static void there_is_no_server_where_all_nodes_have_its_clock(void **state)
+TEST_WITH(set_up, tear_down, there_is_no_server_where_all_nodes_have_its_clock)
 {
-    (void)state;
     struct clock_server *s;
     static const char *const local[] = {"ipc:///tmp/bezel-clock-link", "tcp://127.0.0.1:7000", "tcp://[::1]:*"};
     for (size_t i = 0; i < sizeof local / sizeof *local; i++) {
@@ -198,9 +191,8 @@ static void answer_with_lies(struct link *liar, const struct link_frame *questio
     }
 }
 
-static void answers_to_something_else_are_no_samples(void **state)
+TEST(answers_to_something_else_are_no_samples)
 {
-    (void)state;
     struct clock_client *c;
     struct clock_client_sample s;
     struct link *liar;
@@ -241,9 +233,8 @@ static void answer_all(struct link *peer, int64_t ahead)
 }
 
 /* A machine that slept is often back behind a new connection: what was known before it counts. */
-static void a_jump_is_told_with_its_step(void **state)
+TEST(a_jump_is_told_with_its_step)
 {
-    (void)state;
     struct clock_client *c;
     struct clock_client_sample s = {.jumped = false};
     struct link *peer;
@@ -268,9 +259,8 @@ static void a_jump_is_told_with_its_step(void **state)
     link_close(peer, 0);
 }
 
-static void a_wall_clock_that_is_set_meanwhile_is_known_no_better(void **state)
+TEST(a_wall_clock_that_is_set_meanwhile_is_known_no_better)
 {
-    (void)state;
     struct clock_client *c;
     struct clock_client_sample s;
     struct link *peer;
@@ -296,13 +286,5 @@ static void a_wall_clock_that_is_set_meanwhile_is_known_no_better(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_exchange_has_its_four_times_in_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(only_questions_of_observers_are_answered, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(there_is_no_server_where_all_nodes_have_its_clock, set_up, tear_down),
-        cmocka_unit_test(answers_to_something_else_are_no_samples),
-        cmocka_unit_test(a_jump_is_told_with_its_step),
-        cmocka_unit_test(a_wall_clock_that_is_set_meanwhile_is_known_no_better),
-    };
-    return link_has_keys() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+    return link_has_keys() ? test_run(NULL, NULL) : 77;
 }

@@ -4,15 +4,11 @@
 #include "base/clock_wall.h"
 
 #include "base/clock.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timex.h>
-
-#include <cmocka.h>
 
 static struct timex kernel; /* what it says */
 static int result, calls;
@@ -43,25 +39,22 @@ static void assert_ahead(struct clock_wall wall, int64_t bound)
     assert_in_range(llabs(wall.ahead - before), 0, CLOCK_S);
 }
 
-static void ptp_has_the_bound_of_the_file(void **state)
+TEST(ptp_has_the_bound_of_the_file)
 {
-    (void)state;
     const struct clock_keeping ptp = {CLOCK_KEPT_BY_PTP, 5000};
     calls = 0;
     assert_ahead(clock_wall_read(&ptp), 5000);
     assert_int_equal(calls, 0);
 }
 
-static void chrony_has_the_bound_of_the_kernel(void **state)
+TEST(chrony_has_the_bound_of_the_kernel)
 {
-    (void)state;
     assert_ahead(by_chrony(TIME_OK, 0, 1500), 1500 * CLOCK_US);
     assert_ahead(by_chrony(TIME_OK, STA_PLL | STA_NANO, 0), 0);
 }
 
-static void a_clock_that_nobody_keeps_is_not_known(void **state)
+TEST(a_clock_that_nobody_keeps_is_not_known)
 {
-    (void)state;
     const struct clock_keeping nobody = {CLOCK_KEPT_BY_NOBODY, 5000};
     assert_int_equal(clock_wall_read(&nobody).error, -1);
     assert_int_equal(by_chrony(TIME_ERROR, STA_UNSYNC, 16000000).error, -1);
@@ -72,9 +65,8 @@ static void a_clock_that_nobody_keeps_is_not_known(void **state)
     assert_true(by_chrony(TIME_OK, 0, 1000000).error > 0);
 }
 
-static void declarations_are_written_and_read(void **state)
+TEST(declarations_are_written_and_read)
 {
-    (void)state;
     static const struct {
         struct clock_keeping keeping;
         const char *text;
@@ -95,15 +87,4 @@ static void declarations_are_written_and_read(void **state)
         assert_true(clock_keeping_read(right[i].text, &k));
         assert_true(k.by == right[i].keeping.by && k.bound == right[i].keeping.bound);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ptp_has_the_bound_of_the_file),
-        cmocka_unit_test(chrony_has_the_bound_of_the_kernel),
-        cmocka_unit_test(a_clock_that_nobody_keeps_is_not_known),
-        cmocka_unit_test(declarations_are_written_and_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,17 +10,14 @@
 
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const uint8_t run[16] = "this run";
 static const char node[] = "desk";
@@ -219,10 +216,9 @@ static uint64_t life_of_server(void)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
-static void a_command_waits_until_the_life_of_its_daemon_is_known(void **state)
+TEST_WITH(begin, end, a_command_waits_until_the_life_of_its_daemon_is_known)
 {
     struct command_caller c;
-    (void)state;
     open_caller(&c);
     assert_int_equal(command(&c, VERB_STOP), 0);
     assert_int_equal(taken()->command.verb, VERB_QUERY);
@@ -260,10 +256,9 @@ static void a_command_waits_until_the_life_of_its_daemon_is_known(void **state)
     assert_int_equal(command_caller_receive(&c, &m), BEZEL_EAGAIN);
 }
 
-static void a_deadline_is_of_the_daemons_clock(void **state)
+TEST_WITH(begin, end, a_deadline_is_of_the_daemons_clock)
 {
     struct command_caller c;
-    (void)state;
     open_caller(&c);
     assert_int_equal(command(&c, VERB_STOP), 0);
     ahead = 1000 * CLOCK_S; /* of the daemon */
@@ -288,9 +283,8 @@ static void a_deadline_is_of_the_daemons_clock(void **state)
     command_caller_close(&c, 0);
 }
 
-static void a_daemon_whose_clock_lies_by_ages_is_still_commanded(void **state)
+TEST_WITH(begin, end, a_daemon_whose_clock_lies_by_ages_is_still_commanded)
 {
-    (void)state;
     static const uint64_t times[] = {0, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
     static uint8_t bytes[MESSAGE_MAX_BYTES];
     struct command_caller c;
@@ -315,9 +309,8 @@ static void a_daemon_whose_clock_lies_by_ages_is_still_commanded(void **state)
     command_caller_close(&c, 0);
 }
 
-static void a_command_is_carried_out_once_and_its_answer_given_again(void **state)
+TEST_WITH(begin, end, a_command_is_carried_out_once_and_its_answer_given_again)
 {
-    (void)state;
     struct bare a, b;
     int64_t late = clock_now() + 1000 * CLOCK_S;
     uint64_t life = life_of_server();
@@ -359,9 +352,8 @@ static void a_command_is_carried_out_once_and_its_answer_given_again(void **stat
     link_close(b.link, 0);
 }
 
-static void what_is_for_another_life_or_too_late_is_not_carried_out(void **state)
+TEST_WITH(begin, end, what_is_for_another_life_or_too_late_is_not_carried_out)
 {
-    (void)state;
     struct bare a;
     int64_t late = clock_now() + 1000 * CLOCK_S;
     uint64_t life = life_of_server();
@@ -380,9 +372,8 @@ static void what_is_for_another_life_or_too_late_is_not_carried_out(void **state
 }
 
 /* The answers of 64 sources are kept; the one that was used longest ago goes. */
-static void the_source_that_was_silent_longest_is_forgotten(void **state)
+TEST_WITH(begin, end, the_source_that_was_silent_longest_is_forgotten)
 {
-    (void)state;
     struct bare a;
     int64_t late = clock_now() + 1000 * CLOCK_S;
     open_bare(&a, 0, life_of_server());
@@ -417,9 +408,8 @@ static void the_source_that_was_silent_longest_is_forgotten(void **state)
     link_close(a.link, 0);
 }
 
-static void frames_are_looked_at_as_the_budget_says(void **state)
+TEST_WITH(begin, end, frames_are_looked_at_as_the_budget_says)
 {
-    (void)state;
     struct bare a;
     open_bare(&a, 'a', 0);
     for (uint32_t i = 1; i <= 4; i++)
@@ -444,9 +434,8 @@ static void frames_are_looked_at_as_the_budget_says(void **state)
     link_close(a.link, 0);
 }
 
-static void what_is_no_command_is_dropped_and_another_version_answered(void **state)
+TEST_WITH(begin, end, what_is_no_command_is_dropped_and_another_version_answered)
 {
-    (void)state;
     static uint8_t bytes[MESSAGE_MAX_BYTES];
     struct bare a;
     open_bare(&a, 'a', 0);
@@ -468,9 +457,8 @@ static void what_is_no_command_is_dropped_and_another_version_answered(void **st
     link_close(a.link, 0);
 }
 
-static void tellings_reach_the_daemon_without_a_number(void **state)
+TEST_WITH(begin, end, tellings_reach_the_daemon_without_a_number)
 {
-    (void)state;
     struct command_caller c;
     open_caller(&c);
     memset(&m, 0, sizeof m);
@@ -485,9 +473,8 @@ static void tellings_reach_the_daemon_without_a_number(void **state)
 }
 
 /* Its answers came to a link that is no more. The command goes out once, by the life that answered last. */
-static void a_link_that_is_cut_twice_before_an_answer_is_made_anew_each_time(void **state)
+TEST_WITH(begin, end, a_link_that_is_cut_twice_before_an_answer_is_made_anew_each_time)
 {
-    (void)state;
     struct command_caller c;
     uint64_t connections[3];
     command_server_close(server, 0);
@@ -531,9 +518,8 @@ static void a_link_that_is_cut_twice_before_an_answer_is_made_anew_each_time(voi
 }
 
 /* A proxy behind which nobody answers is left after a while; a daemon that has answered is given longer. */
-static void a_proxy_that_leads_nowhere_is_left_for_the_daemon_itself(void **state)
+TEST_WITH(begin, end, a_proxy_that_leads_nowhere_is_left_for_the_daemon_itself)
 {
-    (void)state;
     struct command_caller c;
     command_server_close(server, 0);
     serve("tcp://127.0.0.1:*");
@@ -560,9 +546,8 @@ static void a_proxy_that_leads_nowhere_is_left_for_the_daemon_itself(void **stat
 }
 
 /* Where something came, and over a socket of this machine, no link is cut however long it takes. */
-static void a_link_that_answers_or_is_of_this_machine_stays(void **state)
+TEST_WITH(begin, end, a_link_that_answers_or_is_of_this_machine_stays)
 {
-    (void)state;
     struct command_caller c;
     for (int tcp = 0; tcp < 2; tcp++) {
         open_caller(&c);
@@ -582,9 +567,8 @@ static void a_link_that_answers_or_is_of_this_machine_stays(void **state)
     }
 }
 
-static void what_cannot_be_opened_is_told_and_leaves_nothing(void **state)
+TEST_WITH(begin, end, what_cannot_be_opened_is_told_and_leaves_nothing)
 {
-    (void)state;
     struct command_caller c;
     const struct command_caller_access none = {0};
     char longer[LINK_ENDPOINT_MAX + 2];
@@ -606,25 +590,4 @@ static void what_cannot_be_opened_is_told_and_leaves_nothing(void **state)
     assert_int_equal(command_server_open(endpoint(), NULL, &other), BEZEL_EBUSY);
     assert_null(other);
     command_server_close(NULL, 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(a_command_waits_until_the_life_of_its_daemon_is_known),
-        TEST(a_deadline_is_of_the_daemons_clock),
-        TEST(a_daemon_whose_clock_lies_by_ages_is_still_commanded),
-        TEST(a_command_is_carried_out_once_and_its_answer_given_again),
-        TEST(what_is_for_another_life_or_too_late_is_not_carried_out),
-        TEST(the_source_that_was_silent_longest_is_forgotten),
-        TEST(frames_are_looked_at_as_the_budget_says),
-        TEST(what_is_no_command_is_dropped_and_another_version_answered),
-        TEST(tellings_reach_the_daemon_without_a_number),
-        TEST(a_link_that_is_cut_twice_before_an_answer_is_made_anew_each_time),
-        TEST(a_proxy_that_leads_nowhere_is_left_for_the_daemon_itself),
-        TEST(a_link_that_answers_or_is_of_this_machine_stays),
-        TEST(what_cannot_be_opened_is_told_and_leaves_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,17 +6,14 @@
 #include "base/file.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { RECORDS = 300, LOST = 17 };
 
@@ -78,9 +75,8 @@ static struct bezel_consumer *open_run(const struct bezel_consumer_options *opti
     return c;
 }
 
-static void a_program_gets_all_records_in_order_with_their_fields(void **state)
+TEST(a_program_gets_all_records_in_order_with_their_fields)
 {
-    (void)state;
     struct stored_run run;
     struct fake_sensor *f = start(&run);
     struct bezel_consumer_item item = {.size = sizeof item};
@@ -134,9 +130,8 @@ static uint64_t count(const struct bezel_consumer_options *options)
     return records;
 }
 
-static void options_select(void **state)
+TEST(options_select)
 {
-    (void)state;
     struct stored_run run;
     struct fake_sensor *f = start(&run);
     struct bezel_consumer_options o = {.size = sizeof o, .last = 7};
@@ -153,9 +148,8 @@ static void options_select(void **state)
     stop(&run, f);
 }
 
-static void a_program_that_follows_gets_what_is_stored_later(void **state)
+TEST(a_program_that_follows_gets_what_is_stored_later)
 {
-    (void)state;
     struct stored_run run;
     struct fake_sensor *f = start(&run);
     struct bezel_consumer_options o = {.size = sizeof o, .follow = 1};
@@ -196,9 +190,8 @@ static void *read_all(void *count)
     return NULL;
 }
 
-static void several_threads_read_at_once(void **state)
+TEST(several_threads_read_at_once)
 {
-    (void)state;
     enum { THREADS = 4 };
     struct stored_run run;
     struct fake_sensor *f = start(&run);
@@ -214,9 +207,8 @@ static void several_threads_read_at_once(void **state)
 }
 
 /* What lies behind the structs that they have is neither read nor written. */
-static void programs_with_the_first_structs_go_on(void **state)
+TEST(programs_with_the_first_structs_go_on)
 {
-    (void)state;
     struct stored_run run;
     struct fake_sensor *f = start(&run);
     struct bezel_consumer_options o = {.size = offsetof(struct bezel_consumer_options, keys), .last = 1};
@@ -239,9 +231,8 @@ static void programs_with_the_first_structs_go_on(void **state)
     stop(&run, f);
 }
 
-static void nonsense_is_refused_with_a_reason(void **state)
+TEST(nonsense_is_refused_with_a_reason)
 {
-    (void)state;
     struct stored_run run;
     struct fake_sensor *f = start(&run);
     struct bezel_consumer *c;
@@ -263,13 +254,5 @@ static void nonsense_is_refused_with_a_reason(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_program_gets_all_records_in_order_with_their_fields),
-        cmocka_unit_test(options_select),
-        cmocka_unit_test(a_program_that_follows_gets_what_is_stored_later),
-        cmocka_unit_test(several_threads_read_at_once),
-        cmocka_unit_test(programs_with_the_first_structs_go_on),
-        cmocka_unit_test(nonsense_is_refused_with_a_reason),
-    };
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

@@ -8,16 +8,12 @@
 #include "base/log.h"
 #include "base/uuid.h"
 #include "ecs/course/rundir.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #define TWO_NODES                                                                                                      \
     "experiment: two\nnodes: {desk: {}, cart: {}}\nprocesses: [{name: p, node: desk, command: [unused]}]\n"
@@ -65,9 +61,8 @@ static void assert_fails(enum control_client_whom whom, const char *node, int co
     log_forget_error();
 }
 
-static void a_command_goes_to_all_nodes_or_one_the_collector_or_the_manager(void **state)
+TEST(a_command_goes_to_all_nodes_or_one_the_collector_or_the_manager)
 {
-    (void)state;
     begin_run(TWO_NODES "limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {by: manager}\n");
     assert_int_equal(rundir_publish(&run), 0);
     assert_opens(CONTROL_CLIENT_NODES, NULL, 2);
@@ -86,9 +81,8 @@ static void a_command_goes_to_all_nodes_or_one_the_collector_or_the_manager(void
     rundir_close(&run);
 }
 
-static void who_is_not_there_is_told(void **state)
+TEST(who_is_not_there_is_told)
 {
-    (void)state;
     begin_run(TWO_NODES);
     assert_fails(CONTROL_CLIENT_NODES, NULL, EXIT_UNREACHABLE, " is not running any more: there is nothing to control");
     assert_int_equal(rundir_publish(&run), 0);
@@ -115,9 +109,5 @@ static int remove_folder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_command_goes_to_all_nodes_or_one_the_collector_or_the_manager),
-        cmocka_unit_test(who_is_not_there_is_told),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return test_run(make_folder, remove_folder);
 }

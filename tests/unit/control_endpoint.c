@@ -13,17 +13,13 @@
 #include "tests/lib/fake_collector.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int64_t ahead; /* ns */
 
@@ -192,9 +188,8 @@ static void assert_refused(const struct message_reply *r, enum message_answer an
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
-static void its_folder_is_made_for_this_user_alone_and_used_by_one(void **state)
+TEST_WITH(begin, end, its_folder_is_made_for_this_user_alone_and_used_by_one)
 {
-    (void)state;
     char folder[SCRATCH_PATH + 8];
     struct stat st;
     struct control_endpoint *first = endpoint;
@@ -217,9 +212,8 @@ static void its_folder_is_made_for_this_user_alone_and_used_by_one(void **state)
 
 /* ---- The bezeld as a whole --------------------------------------------------------------------------------------- */
 
-static void it_answers_for_itself_and_refuses_what_only_a_session_can_do(void **state)
+TEST_WITH(begin, end, it_answers_for_itself_and_refuses_what_only_a_session_can_do)
 {
-    (void)state;
     const struct message_reply *r = ask_bezeld((struct message_command){.verb = VERB_QUERY, .subject = SUBJECT_STATE});
     assert_int_equal(r->answer, ANSWER_BEZELD);
     assert_int_equal(r->state, DAEMON_ACTIVE);
@@ -247,9 +241,8 @@ static void it_answers_for_itself_and_refuses_what_only_a_session_can_do(void **
     command_caller_close(&c, 0);
 }
 
-static void each_session_is_listed_with_who_asked_for_it(void **state)
+TEST_WITH(begin, end, each_session_is_listed_with_who_asked_for_it)
 {
-    (void)state;
     start_collector();
     struct command_caller a = call(3, "a"), b = call(4, "b");
     assert_int_equal(configure(&a, EXPERIMENT("first"), "one")->answer, ANSWER_SESSION);
@@ -280,9 +273,8 @@ static void each_session_is_listed_with_who_asked_for_it(void **state)
 }
 
 /* The folders come in the order of their names, each by the name of the one before. */
-static void processes_are_listed_folder_by_folder(void **state)
+TEST_WITH(begin, end, processes_are_listed_folder_by_folder)
 {
-    (void)state;
     struct command_caller a = call(3, "a"), b = call(4, "a");
     (void)begins(&a, "z");
     (void)begins(&b, "y");
@@ -328,9 +320,8 @@ static void processes_are_listed_folder_by_folder(void **state)
 
 /* ---- Beginning a session ----------------------------------------------------------------------------------------- */
 
-static void a_session_is_begun_once_and_answered_once_it_reaches_its_collector(void **state)
+TEST_WITH(begin, end, a_session_is_begun_once_and_answered_once_it_reaches_its_collector)
 {
-    (void)state;
     struct command_caller c = call(3, "a");
     struct session *s = begins(&c, "one");
     int id = sends_configure(&c, EXPERIMENT("x"), "one");
@@ -353,9 +344,8 @@ static void a_session_is_begun_once_and_answered_once_it_reaches_its_collector(v
     command_caller_close(&c, 0);
 }
 
-static void an_experiment_too_long_for_a_message_is_read_from_its_file(void **state)
+TEST_WITH(begin, end, an_experiment_too_long_for_a_message_is_read_from_its_file)
 {
-    (void)state;
     char path[SCRATCH_PATH + 8], why[2 * SCRATCH_PATH];
     static const char text[] = EXPERIMENT("of_file");
     struct command_caller c = call(3, "a");
@@ -369,9 +359,8 @@ static void an_experiment_too_long_for_a_message_is_read_from_its_file(void **st
     command_caller_close(&c, 0);
 }
 
-static void what_is_wrong_with_an_experiment_is_told_with_its_place(void **state)
+TEST_WITH(begin, end, what_is_wrong_with_an_experiment_is_told_with_its_place)
 {
-    (void)state;
     struct command_caller c = call(3, "a"), none = call(3, "none");
     assert_refused(configure(&c, EXPERIMENT("x") "duration: !t 1 s\nmore: 1\n", "one"), ANSWER_REFUSED,
                    "experiment:5:11: duration: tags ('!') are not supported; quote a text that begins with '!'");
@@ -383,9 +372,8 @@ static void what_is_wrong_with_an_experiment_is_told_with_its_place(void **state
     command_caller_close(&none, 0);
 }
 
-static void more_sessions_than_it_serves_are_refused_with_the_number(void **state)
+TEST_WITH(begin, end, more_sessions_than_it_serves_are_refused_with_the_number)
 {
-    (void)state;
     char folder[8];
     start_collector();
     for (unsigned i = 0; i <= SCHEDULER_MAX; i++) {
@@ -418,9 +406,8 @@ static void more_sessions_than_it_serves_are_refused_with_the_number(void **stat
 
 /* `bezel run` asks each half second: of one that has not asked for five, a session that does not serve yet is useless.
  */
-static void a_session_that_its_run_gave_up_before_it_served_is_ended(void **state)
+TEST_WITH(begin, end, a_session_that_its_run_gave_up_before_it_served_is_ended)
 {
-    (void)state;
     struct command_caller c = call(3, "a");
     struct session *s = begins(&c, "one");
     int64_t asked = s->waiting.asked;
@@ -472,9 +459,8 @@ static void may_begin(uint8_t run, const char *node)
     command_caller_close(&c, 0);
 }
 
-static void a_session_that_ended_by_itself_is_not_begun_again(void **state)
+TEST_WITH(begin, end, a_session_that_ended_by_itself_is_not_begun_again)
 {
-    (void)state;
     static const char told[] = "the session has ended: this bezeld was asked to end its sessions";
     note_end(1, "a", true, false);
     note_end(2, "b", true, true);
@@ -493,9 +479,8 @@ static void a_session_that_ended_by_itself_is_not_begun_again(void **state)
     may_begin(1, "a");
 }
 
-static void another_node_or_run_than_the_one_that_ended_may_begin(void **state)
+TEST_WITH(begin, end, another_node_or_run_than_the_one_that_ended_may_begin)
 {
-    (void)state;
     note_end(1, "a", true, false);
     note_end(3, "a", false, false);
     may_begin(1, "b");
@@ -504,9 +489,8 @@ static void another_node_or_run_than_the_one_that_ended_may_begin(void **state)
 
 /* ---- Owners ------------------------------------------------------------------------------------------------------ */
 
-static void who_does_not_own_the_run_any_more_is_told_who_took_it_over(void **state)
+TEST_WITH(begin, end, who_does_not_own_the_run_any_more_is_told_who_took_it_over)
 {
-    (void)state;
     struct command_caller first = call(3, "a"), second = call(3, "a");
     first.owner = (struct message_leadership){.epoch = 1, .holder = 11};
     second.owner = (struct message_leadership){.epoch = 2, .holder = 22};
@@ -532,9 +516,8 @@ static void who_does_not_own_the_run_any_more_is_told_who_took_it_over(void **st
 }
 
 /* The bezeld that served the session was killed, and its run was taken over before. */
-static void a_former_owner_begins_no_session_in_the_folder_that_a_newer_one_left(void **state)
+TEST_WITH(begin, end, a_former_owner_begins_no_session_in_the_folder_that_a_newer_one_left)
 {
-    (void)state;
     struct command_caller first = call(3, "a"), second = call(3, "a");
     char folder[SCRATCH_PATH + 8];
     struct state_file kept;
@@ -550,26 +533,4 @@ static void a_former_owner_begins_no_session_in_the_folder_that_a_newer_one_left
     assert_int_equal(node_owner(begins(&second, "one")->node).epoch, 2);
     command_caller_close(&first, 0);
     command_caller_close(&second, 0);
-}
-
-#define ENDPOINT_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ENDPOINT_TEST(its_folder_is_made_for_this_user_alone_and_used_by_one),
-        ENDPOINT_TEST(it_answers_for_itself_and_refuses_what_only_a_session_can_do),
-        ENDPOINT_TEST(each_session_is_listed_with_who_asked_for_it),
-        ENDPOINT_TEST(processes_are_listed_folder_by_folder),
-        ENDPOINT_TEST(a_session_is_begun_once_and_answered_once_it_reaches_its_collector),
-        ENDPOINT_TEST(an_experiment_too_long_for_a_message_is_read_from_its_file),
-        ENDPOINT_TEST(what_is_wrong_with_an_experiment_is_told_with_its_place),
-        ENDPOINT_TEST(more_sessions_than_it_serves_are_refused_with_the_number),
-        ENDPOINT_TEST(a_session_that_its_run_gave_up_before_it_served_is_ended),
-        ENDPOINT_TEST(a_session_that_ended_by_itself_is_not_begun_again),
-        ENDPOINT_TEST(another_node_or_run_than_the_one_that_ended_may_begin),
-        ENDPOINT_TEST(who_does_not_own_the_run_any_more_is_told_who_took_it_over),
-        ENDPOINT_TEST(a_former_owner_begins_no_session_in_the_folder_that_a_newer_one_left),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

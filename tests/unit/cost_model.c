@@ -5,13 +5,9 @@
 #include "resmgr/control/cost_model.h"
 #include "base/clock.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #define COST 5e4 /* ns of a poll: 5 % at 1 ms */
 
@@ -49,9 +45,8 @@ static void change(int64_t period)
 /* ---- What follows from a model ----------------------------------------------------------------------------------- */
 
 /* The period for a use is the one at which polling uses so much, also where polls come late. */
-static void the_period_for_a_use_is_the_one_that_has_it(void **unused)
+TEST_WITH(start, NULL, the_period_for_a_use_is_the_one_that_has_it)
 {
-    (void)unused;
     uint64_t seed = seed_start();
     for (int i = 0; i < 2000; i++) {
         int64_t period = (int64_t)seed_between(&seed, 1e4, 1e9);
@@ -69,18 +64,16 @@ static void the_period_for_a_use_is_the_one_that_has_it(void **unused)
 
 /* ---- Learning ---------------------------------------------------------------------------------------------------- */
 
-static void the_first_window_gives_the_cost(void **unused)
+TEST_WITH(start, NULL, the_first_window_gives_the_cost)
 {
-    (void)unused;
     windows(1, 0, COST);
     assert_true(model->known);
     assert_float_equal(model->cost, COST, 1);
 }
 
 /* Base and cost are told apart by a change of the period, if it is large; at most a third of the use is base. */
-static void base_and_cost_are_told_apart_where_the_rate_changed_enough(void **unused)
+TEST_WITH(start, NULL, base_and_cost_are_told_apart_where_the_rate_changed_enough)
 {
-    (void)unused;
     static const struct {
         int64_t period;
         double base, learned; /* half of it is believed at once */
@@ -95,9 +88,8 @@ static void base_and_cost_are_told_apart_where_the_rate_changed_enough(void **un
 }
 
 /* A deviation that is usual is no step, unless more is used than should be, in two windows. */
-static void two_windows_above_the_most_are_a_step(void **unused)
+TEST_WITH(start, NULL, two_windows_above_the_most_are_a_step)
 {
-    (void)unused;
     static const struct {
         double most;
         int n; /* windows that are dearer by a quarter */
@@ -115,9 +107,8 @@ static void two_windows_above_the_most_are_a_step(void **unused)
 }
 
 /* Across a step of the cost nothing can be compared. */
-static void a_step_of_the_cost_is_no_base(void **unused)
+TEST_WITH(start, NULL, a_step_of_the_cost_is_no_base)
 {
-    (void)unused;
     windows(8, 0, COST);
     windows(2, 0, COST / 3);
     assert_true(model->stepped);
@@ -129,18 +120,16 @@ static void a_step_of_the_cost_is_no_base(void **unused)
 }
 
 /* The base is no more than what a window without any poll shows. */
-static void the_base_is_at_most_the_use(void **unused)
+TEST_WITH(start, NULL, the_base_is_at_most_the_use)
 {
-    (void)unused;
     windows(1, 0, COST);
     model->base = 3;
     windows(1, 0.25, 0.1 * COST); /* 0.75 % in all */
     assert_float_equal(model->base, 0.75, 1e-9);
 }
 
-static void one_window_that_is_far_cheaper_is_enough_where_the_node_keeps_the_budget(void **unused)
+TEST_WITH(start, NULL, one_window_that_is_far_cheaper_is_enough_where_the_node_keeps_the_budget)
 {
-    (void)unused;
     for (int kept = 0; kept < 2; kept++) {
         (void)start(NULL);
         windows(8, 0, COST);
@@ -154,9 +143,8 @@ static void one_window_that_is_far_cheaper_is_enough_where_the_node_keeps_the_bu
 }
 
 /* The first poll of a node that keeps the budget attaches to processes, and may cost a hundred others. */
-static void the_cheaper_of_the_first_two_windows_gives_the_cost_where_the_node_keeps_the_budget(void **unused)
+TEST_WITH(start, NULL, the_cheaper_of_the_first_two_windows_gives_the_cost_where_the_node_keeps_the_budget)
 {
-    (void)unused;
     for (int dear_first = 0; dear_first < 2; dear_first++) {
         (void)start(NULL);
         for (int i = 0; i < 2; i++) {
@@ -171,9 +159,8 @@ static void the_cheaper_of_the_first_two_windows_gives_the_cost_where_the_node_k
 }
 
 /* 100 ms at a period of 1 s hold the noise of all that is done once a second. */
-static void a_window_has_several_polls_where_the_node_keeps_the_budget(void **unused)
+TEST_WITH(start, NULL, a_window_has_several_polls_where_the_node_keeps_the_budget)
 {
-    (void)unused;
     struct policy_measure seen = {.cpu = 5, .elapsed = COST_MODEL_WINDOW, .kept = true};
     static const struct {
         int64_t period;
@@ -191,9 +178,8 @@ static void a_window_has_several_polls_where_the_node_keeps_the_budget(void **un
 }
 
 /* Such windows are believed little by little; what counts as base from then on is no cost of polls any more. */
-static void windows_in_which_all_polls_were_deferred_show_the_base(void **unused)
+TEST_WITH(start, NULL, windows_in_which_all_polls_were_deferred_show_the_base)
 {
-    (void)unused;
     windows(20, 0, COST);
     struct policy_measure seen = {.cpu = 4, .elapsed = COST_MODEL_WINDOW, .deferred = true};
     for (uint32_t i = 1; i <= 20; i++) {
@@ -208,9 +194,8 @@ static void windows_in_which_all_polls_were_deferred_show_the_base(void **unused
 }
 
 /* It does not wait for a poll of a period that is longer than a window. */
-static void a_window_without_polls_ends_however_long_the_period_is(void **unused)
+TEST_WITH(start, NULL, a_window_without_polls_ends_however_long_the_period_is)
 {
-    (void)unused;
     windows(2, 0, COST);
     change(CLOCK_S);
     struct policy_measure seen = {.cpu = 4, .elapsed = COST_MODEL_WINDOW, .deferred = true};
@@ -221,9 +206,8 @@ static void a_window_without_polls_ends_however_long_the_period_is(void **unused
 }
 
 /* A node that uses more without polls than with them does something else: its polls are not too dear for the budget. */
-static void more_use_without_polls_than_with_them_is_not_the_base(void **unused)
+TEST_WITH(start, NULL, more_use_without_polls_than_with_them_is_not_the_base)
 {
-    (void)unused;
     windows(20, 0, COST);
     struct policy_measure seen = {.cpu = 80, .elapsed = COST_MODEL_WINDOW, .deferred = true};
     cost_model_step(&m, &seen);
@@ -232,9 +216,8 @@ static void more_use_without_polls_than_with_them_is_not_the_base(void **unused)
 }
 
 /* One window that is far off makes the model less sure, by no more than twice what is usual. */
-static void a_surprise_that_passes_widens_the_spread_within_bounds(void **unused)
+TEST_WITH(start, NULL, a_surprise_that_passes_widens_the_spread_within_bounds)
 {
-    (void)unused;
     windows(20, 0, COST);
     assert_true(model->spread < 1e-6);
     windows(1, 0, 1000 * COST);
@@ -245,9 +228,8 @@ static void a_surprise_that_passes_widens_the_spread_within_bounds(void **unused
 
 /* ---- Nodes that are late or starved ------------------------------------------------------------------------------ */
 
-static void three_windows_of_a_starved_node_say_nothing_and_the_fourth_counts(void **unused)
+TEST_WITH(start, NULL, three_windows_of_a_starved_node_say_nothing_and_the_fourth_counts)
 {
-    (void)unused;
     windows(8, 0, COST);
     struct policy_measure seen = window(0, COST);
     seen.polls /= 10; /* the CPU that it uses looks ten times as dear */
@@ -259,9 +241,8 @@ static void three_windows_of_a_starved_node_say_nothing_and_the_fourth_counts(vo
     assert_int_equal(model->windows, 9);
 }
 
-static void who_defers_its_polls_is_neither_starved_nor_late(void **unused)
+TEST_WITH(start, NULL, who_defers_its_polls_is_neither_starved_nor_late)
 {
-    (void)unused;
     windows(8, 0, COST);
     model->late = (double)CLOCK_MS / 4;
     struct policy_measure seen = window(0, COST);
@@ -270,27 +251,4 @@ static void who_defers_its_polls_is_neither_starved_nor_late(void **unused)
     cost_model_step(&m, &seen);
     assert_int_equal(model->windows, 9);
     assert_true(model->late < (double)CLOCK_MS / 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_period_for_a_use_is_the_one_that_has_it, start),
-        cmocka_unit_test_setup(the_first_window_gives_the_cost, start),
-        cmocka_unit_test_setup(base_and_cost_are_told_apart_where_the_rate_changed_enough, start),
-        cmocka_unit_test_setup(two_windows_above_the_most_are_a_step, start),
-        cmocka_unit_test_setup(a_step_of_the_cost_is_no_base, start),
-        cmocka_unit_test_setup(the_base_is_at_most_the_use, start),
-        cmocka_unit_test_setup(one_window_that_is_far_cheaper_is_enough_where_the_node_keeps_the_budget, start),
-        cmocka_unit_test_setup(the_cheaper_of_the_first_two_windows_gives_the_cost_where_the_node_keeps_the_budget,
-                               start),
-        cmocka_unit_test_setup(a_window_has_several_polls_where_the_node_keeps_the_budget, start),
-        cmocka_unit_test_setup(windows_in_which_all_polls_were_deferred_show_the_base, start),
-        cmocka_unit_test_setup(a_window_without_polls_ends_however_long_the_period_is, start),
-        cmocka_unit_test_setup(more_use_without_polls_than_with_them_is_not_the_base, start),
-        cmocka_unit_test_setup(a_surprise_that_passes_widens_the_spread_within_bounds, start),
-        cmocka_unit_test_setup(three_windows_of_a_starved_node_say_nothing_and_the_fourth_counts, start),
-        cmocka_unit_test_setup(who_defers_its_polls_is_neither_starved_nor_late, start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

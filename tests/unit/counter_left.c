@@ -8,17 +8,13 @@
 #include "bezel/kinds.h"
 #include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* `before`: the kernel's clock just before the record. */
 BEZEL_ASPECT(made, (int64, before, "ns"), (int64, number, "1"));
@@ -124,9 +120,8 @@ static bool has_process(struct fixture *f)
     return external_counts(f->external)->processes_seen > 0;
 }
 
-static void a_running_program_goes_over_to_the_kernels_clock(void **unused)
+TEST(a_running_program_goes_over_to_the_kernels_clock)
 {
-    (void)unused;
     struct seen s = {.error = 10000};
     struct fixture f = {.record = check_record, .context = &s};
     fixture_open(&f);
@@ -166,8 +161,5 @@ static void a_running_program_goes_over_to_the_kernels_clock(void **unused)
 int main(void)
 {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_running_program_goes_over_to_the_kernels_clock),
-    };
-    return shared == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    return shared == MAP_FAILED ? 1 : test_run(NULL, NULL);
 }

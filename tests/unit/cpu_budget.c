@@ -3,12 +3,7 @@
 #include "resmgr/pace/cpu_budget.h"
 
 #include "base/clock.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 enum { EVERY = 100 * 1000000, BUDGET = 10, START = 12345 };
 
@@ -46,9 +41,8 @@ static int64_t interval(struct cpu_budget *q, int64_t period, int64_t cost, int6
     return cpu;
 }
 
-static void a_budget_is_kept_however_short_the_period_and_dear_the_polls(void **state)
+TEST(a_budget_is_kept_however_short_the_period_and_dear_the_polls)
 {
-    (void)state;
     for (int64_t every = CLOCK_MS * 10; every <= CLOCK_S; every *= 10)
         for (int64_t period = 1000; period <= CLOCK_MS; period *= 10)
             for (int64_t cost = 2000; cost <= 300000; cost *= 12) {
@@ -65,9 +59,8 @@ static void a_budget_is_kept_however_short_the_period_and_dear_the_polls(void **
             }
 }
 
-static void what_is_not_used_up_puts_off_nothing(void **state)
+TEST(what_is_not_used_up_puts_off_nothing)
 {
-    (void)state;
     struct cpu_budget q = cpu_budget_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
     int64_t polls;
     interval(&q, CLOCK_MS, 50000, &polls); /* half of it */
@@ -87,9 +80,8 @@ static struct cpu_budget rested(void)
     return q;
 }
 
-static void what_was_not_used_is_there_for_a_burst_and_returns_as_it_gets_old(void **state)
+TEST(what_was_not_used_is_there_for_a_burst_and_returns_as_it_gets_old)
 {
-    (void)state;
     struct cpu_budget q = rested();
     int64_t now = START + EVERY, used = 19 * CLOCK_MS / 2; /* of 9.6 ms */
     assert_int_equal(cpu_budget_look(&q, now, used), now);
@@ -112,9 +104,8 @@ static void what_was_not_used_is_there_for_a_burst_and_returns_as_it_gets_old(vo
 }
 
 /* After a window in which the budget was used evenly, a poll has room when one before is a window old. */
-static void polls_that_are_deferred_come_as_far_apart_as_they_are_dear(void **state)
+TEST(polls_that_are_deferred_come_as_far_apart_as_they_are_dear)
 {
-    (void)state;
     struct cpu_budget q = cpu_budget_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
     const int64_t cost = 48 * CLOCK_US, apart = 500 * CLOCK_US; /* of 9.6 % */
     int64_t cpu = 0, now = START, polls = 0;
@@ -134,9 +125,8 @@ static void polls_that_are_deferred_come_as_far_apart_as_they_are_dear(void **st
 }
 
 /* As the first one may be, beside some use that never ends. */
-static void a_dear_poll_does_not_defer_all_others_for_ever(void **state)
+TEST(a_dear_poll_does_not_defer_all_others_for_ever)
 {
-    (void)state;
     struct cpu_budget q = cpu_budget_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
     int64_t now = START, cpu = 20 * CLOCK_MS;
     bool polls = false;
@@ -171,18 +161,16 @@ static int64_t longest_wait(int again)
 }
 
 /* Else a node that attaches to processes would let their rings fill. */
-static void work_that_is_done_once_defers_no_poll_for_long(void **state)
+TEST(work_that_is_done_once_defers_no_poll_for_long)
 {
-    (void)state;
     assert_in_range(longest_wait(0), 0, 5 * CLOCK_MS);
     assert_in_range(longest_wait(500), 0, 5 * CLOCK_MS);
     assert_true(longest_wait(50) > EVERY / 2); /* twice in a window */
 }
 
 /* A poll that is due every 100 us and takes 20 % of a CPU uses up 10 %; when 5 % of that are left, rings decide. */
-static void the_less_is_left_the_later_come_the_polls_that_rings_need(void **state)
+TEST(the_less_is_left_the_later_come_the_polls_that_rings_need)
 {
-    (void)state;
     struct cpu_budget q = rested();
     const int64_t most = EVERY / 1000 * 96, due = 100 * CLOCK_US, lossless = 3 * CLOCK_MS;
     int64_t now = START + EVERY, cpu = 0, last = now, gap = due, room;
@@ -205,9 +193,8 @@ static void the_less_is_left_the_later_come_the_polls_that_rings_need(void **sta
 }
 
 /* The budget was used evenly. A poll takes what 1.6 ms of it have, and a look that comes too early what 0.6 ms have. */
-static void waiting_frees_more_than_it_uses(void **state)
+TEST(waiting_frees_more_than_it_uses)
 {
-    (void)state;
     struct cpu_budget q = rested();
     int64_t now = START + EVERY, cpu = 0, polls = 0;
     while (cpu < EVERY / 1000 * 96) {
@@ -231,9 +218,8 @@ static void waiting_frees_more_than_it_uses(void **state)
 }
 
 /* The budget is used up. Another poll, of 20 us, waits until rings need it, and may use 0.99 of the budget then. */
-static void the_last_of_the_budget_is_for_polls_that_rings_need(void **state)
+TEST(the_last_of_the_budget_is_for_polls_that_rings_need)
 {
-    (void)state;
     struct cpu_budget q = rested();
     const int64_t most = EVERY / 1000 * 96, all = EVERY / 1000 * 99, apart = 3 * CLOCK_MS;
     int64_t now = START + EVERY;
@@ -255,9 +241,8 @@ static void the_last_of_the_budget_is_for_polls_that_rings_need(void **state)
 
 /* The few polls of an interval share what does not depend on them, and look dear: room is kept for 1.25 times the cost.
  */
-static void a_polls_cost_rises_slowly(void **state)
+TEST(a_polls_cost_rises_slowly)
 {
-    (void)state;
     struct cpu_budget q = rested();
     const int64_t cost = 20 * CLOCK_US, most = EVERY / 1000 * 96;
     int64_t now = START + EVERY, cpu = 100 * cost;
@@ -271,9 +256,8 @@ static void a_polls_cost_rises_slowly(void **state)
 }
 
 /* It costs more than a window has: it begins once nothing of the window is used. */
-static void a_poll_dearer_than_the_budget_begins_once_a_window(void **state)
+TEST(a_poll_dearer_than_the_budget_begins_once_a_window)
 {
-    (void)state;
     struct cpu_budget q = cpu_budget_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
     int64_t now = START, cpu = 0;
     for (int i = 0; i < 5; i++) {
@@ -288,9 +272,8 @@ static void a_poll_dearer_than_the_budget_begins_once_a_window(void **state)
     }
 }
 
-static void the_clock_is_looked_at_now_and_then_only(void **state)
+TEST(the_clock_is_looked_at_now_and_then_only)
 {
-    (void)state;
     struct cpu_budget q = cpu_budget_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
     int looks = 0;
     for (int64_t t = START; t < START + EVERY; t += 10000)
@@ -301,9 +284,8 @@ static void the_clock_is_looked_at_now_and_then_only(void **state)
     assert_in_range(looks, 10, 800);
 }
 
-static void without_a_budget_or_with_another_policy_nothing_asks(void **state)
+TEST(without_a_budget_or_with_another_policy_nothing_asks)
 {
-    (void)state;
     struct cpu_budget q = {0};
     assert_false(cpu_budget_asks(&q, START));
     q = cpu_budget_of(POLICY_DPP_BAND, LIMIT_HOLD, EVERY);
@@ -312,24 +294,4 @@ static void without_a_budget_or_with_another_policy_nothing_asks(void **state)
     q = cpu_budget_of(POLICY_ELASTIC, LIMIT_EXPECT, EVERY);
     assert_false(cpu_budget_asks(&q, START));
     limits[0].kind = LIMIT_HOLD;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_budget_is_kept_however_short_the_period_and_dear_the_polls),
-        cmocka_unit_test(what_is_not_used_up_puts_off_nothing),
-        cmocka_unit_test(what_was_not_used_is_there_for_a_burst_and_returns_as_it_gets_old),
-        cmocka_unit_test(polls_that_are_deferred_come_as_far_apart_as_they_are_dear),
-        cmocka_unit_test(a_dear_poll_does_not_defer_all_others_for_ever),
-        cmocka_unit_test(the_less_is_left_the_later_come_the_polls_that_rings_need),
-        cmocka_unit_test(waiting_frees_more_than_it_uses),
-        cmocka_unit_test(the_last_of_the_budget_is_for_polls_that_rings_need),
-        cmocka_unit_test(a_polls_cost_rises_slowly),
-        cmocka_unit_test(work_that_is_done_once_defers_no_poll_for_long),
-        cmocka_unit_test(a_poll_dearer_than_the_budget_begins_once_a_window),
-        cmocka_unit_test(the_clock_is_looked_at_now_and_then_only),
-        cmocka_unit_test(without_a_budget_or_with_another_policy_nothing_asks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,9 @@
 #include "bezeld/node/cpu_usage.h"
 
 #include "base/clock.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #define T0    (1000 * CLOCK_S)
 #define EVERY (100 * CLOCK_MS)
@@ -32,16 +27,14 @@ static void poll(struct cpu_usage *u, int64_t now, uint32_t records)
     cpu_usage_polled(u, now);
 }
 
-static void nothing_is_measured_at_first(void **state)
+TEST(nothing_is_measured_at_first)
 {
-    (void)state;
     struct cpu_usage u = started();
     assert_true(isnan(u.measured.cpu) && u.measured.elapsed == 0 && u.cpu_opened == CLOCK_S);
 }
 
-static void an_interval_is_what_happened_in_it(void **state)
+TEST(an_interval_is_what_happened_in_it)
 {
-    (void)state;
     struct cpu_usage u = started();
     poll(&u, T0 + 10, 5);
     poll(&u, T0 + 20, 7);
@@ -54,9 +47,8 @@ static void an_interval_is_what_happened_in_it(void **state)
     assert_true(u.polls == 3 && u.records == 13);
 }
 
-static void of_a_short_interval_nothing_is_measured_and_it_goes_on(void **state)
+TEST(of_a_short_interval_nothing_is_measured_and_it_goes_on)
 {
-    (void)state;
     struct cpu_usage u = started();
     poll(&u, T0 + 10, 5);
     assert_false(cpu_usage_measure(&u, T0 + EVERY / 2 - 1, 2 * CLOCK_S + EVERY, EVERY));
@@ -65,9 +57,8 @@ static void of_a_short_interval_nothing_is_measured_and_it_goes_on(void **state)
     assert_true(u.measured.elapsed == EVERY && u.measured.cpu == 100 && u.measured.records == 5);
 }
 
-static void deferred_polls_are_reported_with_the_next_interval(void **state)
+TEST(deferred_polls_are_reported_with_the_next_interval)
 {
-    (void)state;
     struct experiment_limit limit = {
         .kind = LIMIT_HOLD, .metric = LIMIT_ON_SENSOR_CPU, .compare = COMPARE_AT_MOST, .bound = 1};
     struct experiment e = experiment;
@@ -84,9 +75,8 @@ static void deferred_polls_are_reported_with_the_next_interval(void **state)
     assert_false(u.measured.deferred);
 }
 
-static void the_pace_is_that_of_polls_and_begins_anew(void **state)
+TEST(the_pace_is_that_of_polls_and_begins_anew)
 {
-    (void)state;
     struct cpu_usage u = started();
     for (int i = 0; i < 4; i++)
         cpu_usage_polled(&u, T0 + 10 * i * i);
@@ -94,16 +84,4 @@ static void the_pace_is_that_of_polls_and_begins_anew(void **state)
     assert_true(u.poll_stats.mean == 30 && u.poll_stats.worst == 50);
     poll_stats_restart(&u.poll_stats);
     assert_true(u.poll_stats.mean == 0 && u.polls == 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_measured_at_first),
-        cmocka_unit_test(an_interval_is_what_happened_in_it),
-        cmocka_unit_test(of_a_short_interval_nothing_is_measured_and_it_goes_on),
-        cmocka_unit_test(deferred_polls_are_reported_with_the_next_interval),
-        cmocka_unit_test(the_pace_is_that_of_polls_and_begins_anew),
-    };
-    return cmocka_run_group_tests_name("cpu_usage", tests, NULL, NULL);
 }

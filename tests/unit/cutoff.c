@@ -6,13 +6,9 @@
 #include "resmgr/control/load_shedding.h"
 #include "resmgr/policies/policy.h"
 #include "tests/lib/policy_arrays.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 enum { MEMBERS = 3, BUDGET = 10, WHOLE = 20 };
 
@@ -55,9 +51,8 @@ static void step_whole(void)
 }
 
 /* A budget that is used up without any poll: whatever the period, and whatever the use was before. */
-static void it_takes_three_windows_without_a_poll_that_use_more(void **state)
+TEST_WITH(start, NULL, it_takes_three_windows_without_a_poll_that_use_more)
 {
-    (void)state;
     s.members[0].period = CLOCK_MS;
     s.members[0].cost_model.empty = 3;
     step();
@@ -73,9 +68,8 @@ static void it_takes_three_windows_without_a_poll_that_use_more(void **state)
     assert_float_equal(actions.needed, BUDGET + 1, 1e-9);
 }
 
-static void it_takes_three_windows_at_the_longest_period(void **state)
+TEST_WITH(start, NULL, it_takes_three_windows_at_the_longest_period)
 {
-    (void)state;
     s.members[0].cost_model.windows = 2;
     step();
     assert_true(s.members[0].on);
@@ -105,32 +99,28 @@ static int seconds_off(double cost, double base)
     return seconds;
 }
 
-static void it_is_tried_again_with_patience_that_doubles(void **state)
+TEST_WITH(start, NULL, it_is_tried_again_with_patience_that_doubles)
 {
-    (void)state;
     static const int expected[] = {20, 40, 80, 160, 160, 160};
     for (int i = 0; i < 6; i++) /* what it takes while on does not fit in: 9 % and 1 % of a base */
         assert_int_equal(seconds_off(9e7, 1), expected[i]);
 }
 
-static void it_is_tried_again_sooner_where_it_can_be_expected_to_fit(void **state)
+TEST_WITH(start, NULL, it_is_tried_again_sooner_where_it_can_be_expected_to_fit)
 {
-    (void)state;
     assert_int_equal(seconds_off(1e6, 1), 5);
 }
 
-static void it_is_not_tried_again_while_what_stays_is_too_much_by_itself(void **state)
+TEST_WITH(start, NULL, it_is_not_tried_again_while_what_stays_is_too_much_by_itself)
 {
-    (void)state;
     assert_true(seconds_off(1e6, 9.5) > 1000);
     s.members[0].cost_model.use = 1;
     step();
     assert_true(s.members[0].on);
 }
 
-static void it_comes_back_at_the_longest_period(void **state)
+TEST_WITH(start, NULL, it_comes_back_at_the_longest_period)
 {
-    (void)state;
     step();
     s.members[0].period = CLOCK_MS;
     s.members[0].cost_model.use = 1;
@@ -139,9 +129,8 @@ static void it_comes_back_at_the_longest_period(void **state)
     assert_int_equal(s.members[0].period, CLOCK_S);
 }
 
-static void patience_is_forgotten_when_all_has_fit_in_for_long(void **state)
+TEST_WITH(start, NULL, patience_is_forgotten_when_all_has_fit_in_for_long)
 {
-    (void)state;
     assert_int_equal(seconds_off(9e7, 1), 20);
     assert_int_equal(seconds_off(9e7, 1), 40);
     s.members[0].cost_model.use = 1;
@@ -154,9 +143,8 @@ static void patience_is_forgotten_when_all_has_fit_in_for_long(void **state)
     assert_int_equal(seconds_off(9e7, 1), 20);
 }
 
-static void time_under_another_setting_does_not_count(void **state)
+TEST_WITH(start, NULL, time_under_another_setting_does_not_count)
 {
-    (void)state;
     step();
     s.members[0].cost_model.use = 1;
     seen.members[0].unconfirmed = true;
@@ -167,9 +155,8 @@ static void time_under_another_setting_does_not_count(void **state)
     assert_true(s.members[0].on);
 }
 
-static void the_worst_proof_is_told(void **state)
+TEST_WITH(start, NULL, the_worst_proof_is_told)
 {
-    (void)state;
     s.members[0].cost_model.use = 15;
     s.members[1].cost_model.use = 30;
     forget_actions();
@@ -181,9 +168,8 @@ static void the_worst_proof_is_told(void **state)
 
 /* ---- The budget of all together ---------------------------------------------------------------------------------- */
 
-static void of_all_together_the_least_important_goes_first_and_of_equals_the_last(void **state)
+TEST_WITH(start, NULL, of_all_together_the_least_important_goes_first_and_of_equals_the_last)
 {
-    (void)state;
     s.members[1].weight = 0.5;
     step_whole();
     assert_true(s.members[0].on && !s.members[1].on && s.members[2].on);
@@ -196,9 +182,8 @@ static void of_all_together_the_least_important_goes_first_and_of_equals_the_las
 }
 
 /* Its own budget it has not broken. */
-static void one_that_went_for_all_is_no_proof_of_its_own(void **state)
+TEST_WITH(start, NULL, one_that_went_for_all_is_no_proof_of_its_own)
 {
-    (void)state;
     for (int i = 0; i < MEMBERS; i++)
         s.members[i].cost_model.use = 9;
     step_whole();
@@ -208,9 +193,8 @@ static void one_that_went_for_all_is_no_proof_of_its_own(void **state)
     assert_false(actions.infeasible);
 }
 
-static void of_all_together_the_most_important_comes_back_first(void **state)
+TEST_WITH(start, NULL, of_all_together_the_most_important_comes_back_first)
 {
-    (void)state;
     s.members[1].weight = 0.5;
     step_whole();
     s.members[1].cost_model.use = 1;
@@ -225,9 +209,8 @@ static void of_all_together_the_most_important_comes_back_first(void **state)
     assert_false(s.members[1].on);
 }
 
-static void of_all_together_nothing_goes_while_one_can_poll_less(void **state)
+TEST_WITH(start, NULL, of_all_together_nothing_goes_while_one_can_poll_less)
 {
-    (void)state;
     s.members[0].period = CLOCK_MS;
     step_whole();
     for (int i = 0; i < MEMBERS; i++)
@@ -235,9 +218,8 @@ static void of_all_together_nothing_goes_while_one_can_poll_less(void **state)
     assert_false(actions.infeasible);
 }
 
-static void of_all_together_aspects_of_the_least_important_give_way_first(void **state)
+TEST_WITH(start, NULL, of_all_together_aspects_of_the_least_important_give_way_first)
 {
-    (void)state;
     s.members[1].weight = 0.5;
     policy_set_levels(&s, 0, 1);
     policy_set_levels(&s, 1, 1);
@@ -262,27 +244,24 @@ static int seconds_shed(void)
     return seconds;
 }
 
-static void an_importance_that_came_back_for_nothing_waits_twice_as_long(void **state)
+TEST_WITH(start, NULL, an_importance_that_came_back_for_nothing_waits_twice_as_long)
 {
-    (void)state;
     static const int expected[] = {20, 40, 80, 160, 160};
     policy_set_levels(&s, 0, 2);
     for (int i = 0; i < 5; i++)
         assert_int_equal(seconds_shed(), expected[i]);
 }
 
-static void one_that_goes_after_another_does_not_count_as_a_failure(void **state)
+TEST_WITH(start, NULL, one_that_goes_after_another_does_not_count_as_a_failure)
 {
-    (void)state;
     policy_set_levels(&s, 0, 3);
     assert_int_equal(seconds_shed(), 20);
     assert_true(load_shedding_more(&s.members[0])); /* the one that came back: 40 */
     assert_int_equal(seconds_shed(), 40);           /* and one more */
 }
 
-static void patience_with_importances_is_forgotten_when_all_fits_in(void **state)
+TEST_WITH(start, NULL, patience_with_importances_is_forgotten_when_all_fits_in)
 {
-    (void)state;
     policy_set_levels(&s, 0, 1);
     assert_int_equal(seconds_shed(), 20);
     assert_int_equal(seconds_shed(), 40);
@@ -291,9 +270,8 @@ static void patience_with_importances_is_forgotten_when_all_fits_in(void **state
     assert_int_equal(seconds_shed(), 20);
 }
 
-static void nothing_comes_back_at_the_longest_period_while_off_or_unconfirmed(void **state)
+TEST_WITH(start, NULL, nothing_comes_back_at_the_longest_period_while_off_or_unconfirmed)
 {
-    (void)state;
     struct policy_member *m = &s.members[0];
     policy_set_levels(&s, 0, 2);
     assert_true(load_shedding_more(m));
@@ -312,29 +290,4 @@ static void nothing_comes_back_at_the_longest_period_while_off_or_unconfirmed(vo
     for (int i = 0; i < 100; i++)
         load_shedding_step(&s, m, &seen.members[0]);
     assert_int_equal(m->load_shedding.count, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(it_takes_three_windows_at_the_longest_period, start),
-        cmocka_unit_test_setup(it_takes_three_windows_without_a_poll_that_use_more, start),
-        cmocka_unit_test_setup(it_is_tried_again_with_patience_that_doubles, start),
-        cmocka_unit_test_setup(it_is_tried_again_sooner_where_it_can_be_expected_to_fit, start),
-        cmocka_unit_test_setup(it_is_not_tried_again_while_what_stays_is_too_much_by_itself, start),
-        cmocka_unit_test_setup(it_comes_back_at_the_longest_period, start),
-        cmocka_unit_test_setup(patience_is_forgotten_when_all_has_fit_in_for_long, start),
-        cmocka_unit_test_setup(time_under_another_setting_does_not_count, start),
-        cmocka_unit_test_setup(the_worst_proof_is_told, start),
-        cmocka_unit_test_setup(of_all_together_the_least_important_goes_first_and_of_equals_the_last, start),
-        cmocka_unit_test_setup(one_that_went_for_all_is_no_proof_of_its_own, start),
-        cmocka_unit_test_setup(of_all_together_the_most_important_comes_back_first, start),
-        cmocka_unit_test_setup(of_all_together_nothing_goes_while_one_can_poll_less, start),
-        cmocka_unit_test_setup(of_all_together_aspects_of_the_least_important_give_way_first, start),
-        cmocka_unit_test_setup(an_importance_that_came_back_for_nothing_waits_twice_as_long, start),
-        cmocka_unit_test_setup(one_that_goes_after_another_does_not_count_as_a_failure, start),
-        cmocka_unit_test_setup(patience_with_importances_is_forgotten_when_all_fits_in, start),
-        cmocka_unit_test_setup(nothing_comes_back_at_the_longest_period_while_off_or_unconfirmed, start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,21 +8,18 @@
 #include "mdr/link/link.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <arpa/inet.h>
 #include <limits.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { MAX_FRAME = 4096, SLOW = 40 };
 
@@ -138,9 +135,8 @@ static int answer(struct dial *d, struct address *found, char why[DIAL_WHY_MAX])
     return err;
 }
 
-static void the_only_address_is_not_tried(void **state)
+TEST(the_only_address_is_not_tried)
 {
-    (void)state;
     struct address found;
     char why[DIAL_WHY_MAX];
     uint16_t port = free_port();
@@ -150,9 +146,8 @@ static void the_only_address_is_not_tried(void **state)
     assert_int_equal(found.port, port);
 }
 
-static void of_several_the_first_that_listens_is_taken(void **state)
+TEST(of_several_the_first_that_listens_is_taken)
 {
-    (void)state;
     struct address found;
     char why[DIAL_WHY_MAX];
     uint16_t port = 0;
@@ -168,9 +163,8 @@ static void of_several_the_first_that_listens_is_taken(void **state)
                              "Connection refused (127.0.0.4)");
 }
 
-static void a_number_is_tried(void **state)
+TEST(a_number_is_tried)
 {
-    (void)state;
     struct address number = {.kind = ADDRESS_IPV4, .host = "127.0.0.1", .port = free_port()}, found;
     struct dial *d;
     char why[DIAL_WHY_MAX];
@@ -184,9 +178,8 @@ static void a_number_is_tried(void **state)
     close(fd);
 }
 
-static void a_name_without_address_is_told(void **state)
+TEST(a_name_without_address_is_told)
 {
-    (void)state;
     struct address found;
     char why[DIAL_WHY_MAX];
     assert_int_equal(answer(dial("no-such-host.invalid", 7), &found, why), BEZEL_ENOENT);
@@ -207,9 +200,8 @@ static void wait_inside(int count)
     pthread_mutex_unlock(&resolver.lock);
 }
 
-static void many_wait_for_few_threads_and_those_given_up_are_not_looked_up(void **state)
+TEST(many_wait_for_few_threads_and_those_given_up_are_not_looked_up)
 {
-    (void)state;
     struct dial *slow[SLOW];
     struct address found;
     char why[DIAL_WHY_MAX];
@@ -298,9 +290,8 @@ static void assert_heard(struct link *server, struct link *client, const char *t
     link_frame_free(&frame);
 }
 
-static void frames_wait_for_the_address(void **state)
+TEST_WITH(set_up, tear_down, frames_wait_for_the_address)
 {
-    (void)state;
     struct link *server = bound("tcp://127.0.0.1:*");
     hold(true);
     struct link *client = connected("slow", server, 3);
@@ -321,9 +312,8 @@ static void frames_wait_for_the_address(void **state)
     link_close(server, 0);
 }
 
-static void a_link_closed_before_its_address_came_leaves_nothing(void **state)
+TEST_WITH(set_up, tear_down, a_link_closed_before_its_address_came_leaves_nothing)
 {
-    (void)state;
     struct link *server = bound("tcp://127.0.0.1:*");
     hold(true);
     struct link *client = connected("slow", server, 16);
@@ -334,9 +324,8 @@ static void a_link_closed_before_its_address_came_leaves_nothing(void **state)
     link_close(server, 0);
 }
 
-static void a_wrong_name_is_told_and_looked_up_again(void **state)
+TEST_WITH(set_up, tear_down, a_wrong_name_is_told_and_looked_up_again)
 {
-    (void)state;
     struct link *server = bound("tcp://127.0.0.1:*"), *client = connected("no-such-host.invalid", server, 16);
     struct link_frame frame;
     int64_t deadline = clock_now() + PATIENCE;
@@ -351,9 +340,8 @@ static void a_wrong_name_is_told_and_looked_up_again(void **state)
     link_close(server, 0);
 }
 
-static void another_link_finds_the_address_that_the_name_has_now(void **state)
+TEST_WITH(set_up, tear_down, another_link_finds_the_address_that_the_name_has_now)
 {
-    (void)state;
     struct link *before = bound("tcp://127.0.0.1:*"), *after;
     char endpoint[LINK_ENDPOINT_MAX];
     struct link *client = connected("moved", before, 16);
@@ -373,9 +361,8 @@ static void another_link_finds_the_address_that_the_name_has_now(void **state)
     link_close(after, 0);
 }
 
-static void a_link_listens_at_all_addresses_or_at_an_interface(void **state)
+TEST_WITH(set_up, tear_down, a_link_listens_at_all_addresses_or_at_an_interface)
 {
-    (void)state;
     static const char *const at[] = {"tcp://*:*", "tcp://lo:*"};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
         struct link *server = bound(at[i]), *client = connected("one", server, 16);
@@ -387,23 +374,4 @@ static void a_link_listens_at_all_addresses_or_at_an_interface(void **state)
     struct link *none = NULL;
     assert_int_equal(link_bind("tcp://no-interface0:*", MAX_FRAME, &server_keys, &none), BEZEL_EINVAL);
     assert_null(none);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_only_address_is_not_tried),
-        cmocka_unit_test(of_several_the_first_that_listens_is_taken),
-        cmocka_unit_test(a_number_is_tried),
-        cmocka_unit_test(a_name_without_address_is_told),
-        cmocka_unit_test(many_wait_for_few_threads_and_those_given_up_are_not_looked_up),
-        TEST(frames_wait_for_the_address),
-        TEST(a_link_closed_before_its_address_came_leaves_nothing),
-        TEST(a_wrong_name_is_told_and_looked_up_again),
-        TEST(another_link_finds_the_address_that_the_name_has_now),
-        TEST(a_link_listens_at_all_addresses_or_at_an_interface),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

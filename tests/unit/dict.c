@@ -6,13 +6,10 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint8_t bytes[DICT_MAX_BYTES];
 
@@ -42,9 +39,8 @@ static void assert_refused(const void *at, size_t n)
     assert_null(d);
 }
 
-static void what_is_appended_is_read_back(void **state)
+TEST(what_is_appended_is_read_back)
 {
-    (void)state;
     size_t n = small_dictionary();
     struct dict *d;
     assert_int_equal(dict_parse(bytes, n, &d), 0);
@@ -65,9 +61,8 @@ static void what_is_appended_is_read_back(void **state)
     dict_free(d);
 }
 
-static void earlier_versions_are_included(void **state)
+TEST(earlier_versions_are_included)
 {
-    (void)state;
     int first = dict_append_aspect(bytes, 0, sizeof bytes, &frame_shown);
     uint64_t hash = hash_fnv64(HASH_FNV64_START, bytes, (size_t)first);
     struct dict *d;
@@ -79,9 +74,8 @@ static void earlier_versions_are_included(void **state)
     dict_free(d);
 }
 
-static void the_empty_dictionary_is_one(void **state)
+TEST(the_empty_dictionary_is_one)
 {
-    (void)state;
     struct dict *d;
     assert_int_equal(dict_parse("", 0, &d), 0);
     assert_int_equal(d->entry_count, 0);
@@ -90,9 +84,8 @@ static void the_empty_dictionary_is_one(void **state)
     dict_free(NULL);
 }
 
-static void names_are_bounded_and_plain(void **state)
+TEST(names_are_bounded_and_plain)
 {
-    (void)state;
     char longest[DICT_NAME_MAX + 2];
     memset(longest, 'x', sizeof longest);
     longest[DICT_NAME_MAX] = '\0';
@@ -106,9 +99,8 @@ static void names_are_bounded_and_plain(void **state)
         assert_false(dict_name_ok(*bad));
 }
 
-static void texts_fit_by_whole_characters(void **state)
+TEST(texts_fit_by_whole_characters)
 {
-    (void)state;
     assert_int_equal(utf8_fit("abc", 2), 2);
     assert_int_equal(utf8_fit("abc", 9), 3);
     assert_int_equal(utf8_fit("a\xE2\x82\xAC", 3), 1); /* a euro sign cut in two */
@@ -130,9 +122,8 @@ static void texts_fit_by_whole_characters(void **state)
         assert_int_equal(utf8_fit(bad[i], strlen(bad[i])), 0);
 }
 
-static void bytes_that_are_no_text_are_escaped_and_different_texts_stay_different(void **state)
+TEST(bytes_that_are_no_text_are_escaped_and_different_texts_stay_different)
 {
-    (void)state;
     static const char *const pairs[][2] = {{"caf\xE9 noir", "caf\\xE9 noir"},
                                            {"caf\xE9 rouge", "caf\\xE9 rouge"},
                                            {"caf\xE8", "caf\\xE8"},
@@ -160,9 +151,8 @@ static void bytes_that_are_no_text_are_escaped_and_different_texts_stay_differen
     assert_string_equal(to, "a\\xE9\\xE9");
 }
 
-static void what_breaks_a_limit_is_not_appended(void **state)
+TEST(what_breaks_a_limit_is_not_appended)
 {
-    (void)state;
     static char text[DICT_LABELS_MAX + 2];
     struct dict_aspect a = frame_shown;
     a.id = 0;
@@ -194,9 +184,8 @@ static void what_breaks_a_limit_is_not_appended(void **state)
     assert_int_equal(dict_append_string(bytes, 0, sizeof bytes, DICT_STRINGS_MAX + 1, "x"), BEZEL_EINVAL);
 }
 
-static void a_full_dictionary_says_so(void **state)
+TEST(a_full_dictionary_says_so)
 {
-    (void)state;
     size_t n = small_dictionary();
     for (size_t capacity = 0; capacity < n; capacity++) {
         int first = dict_append_aspect(bytes, 0, capacity, &frame_shown);
@@ -208,9 +197,8 @@ static void a_full_dictionary_says_so(void **state)
     assert_int_equal(dict_append_string(bytes, DICT_MAX_BYTES, (size_t)DICT_MAX_BYTES * 2, 1, ""), BEZEL_EFULL);
 }
 
-static void every_torn_or_longer_form_is_refused(void **state)
+TEST(every_torn_or_longer_form_is_refused)
 {
-    (void)state;
     int entry = dict_append_aspect(bytes, 0, sizeof bytes, &frame_shown);
     size_t n = small_dictionary();
     for (size_t cut = 1; cut < n; cut++)
@@ -234,9 +222,8 @@ static void assert_spoilt(size_t n, size_t at, uint32_t v)
     dict_free(d);
 }
 
-static void wrong_words_are_refused(void **state)
+TEST(wrong_words_are_refused)
 {
-    (void)state;
     size_t n = small_dictionary();
     assert_spoilt(n, 0, 0); /* kind of entry */
     assert_spoilt(n, 0, 3); /* a span has a duration */
@@ -285,9 +272,8 @@ static const struct dict_aspect of_kinds[] = {
                 {.type = DICT_STRING, .name = "more"}}},
 };
 
-static void kinds_are_appended_and_read_back(void **state)
+TEST(kinds_are_appended_and_read_back)
 {
-    (void)state;
     struct dict *d;
     int n = 0;
     for (uint32_t i = 0; i <= DICT_WAIT; i++) {
@@ -329,9 +315,8 @@ static int opens_like(enum dict_kind kind, enum dict_kind other)
     return (message && too) || (kind == DICT_WAIT && other == DICT_SPAN);
 }
 
-static void a_kind_has_its_fields(void **state)
+TEST(a_kind_has_its_fields)
 {
-    (void)state;
     for (enum dict_kind kind = DICT_SPAN; kind <= DICT_WAIT; kind++) {
         uint32_t own = of_kinds[kind].field_count - 1;
         for (uint32_t i = 0; i < own; i++) {
@@ -359,9 +344,8 @@ static void a_kind_has_its_fields(void **state)
     assert_no_aspect_of(DICT_WAIT, a);
 }
 
-static void a_wait_waits_for_what_is_known(void **state)
+TEST(a_wait_waits_for_what_is_known)
 {
-    (void)state;
     static const char *const good[] = {"message", "lock", "io", "timer", "other", "lock|other|io"};
     static const char *const bad[] = {"", "Lock", "loc", "locks", "lock|", "|lock", "lock||io", "lock|luck", "lock,io"};
     struct dict_aspect a = of_kinds[DICT_WAIT];
@@ -383,9 +367,8 @@ static void a_wait_waits_for_what_is_known(void **state)
     assert_string_equal(dict_reason(&of_kinds[DICT_SPAN]), "");
 }
 
-static void a_duration_may_be_unknown(void **state)
+TEST(a_duration_may_be_unknown)
 {
-    (void)state;
     struct dict_aspect span = of_kinds[DICT_SPAN], received = of_kinds[DICT_RECEIVED];
     span.fields[1] = (struct dict_field){.type = DICT_INT64, .name = "waited", .unit = "ns"};
     received.fields[2] = span.fields[1];
@@ -400,9 +383,8 @@ static void a_duration_may_be_unknown(void **state)
     assert_false(dict_is_duration(&of_kinds[DICT_COUNTER], 0));
 }
 
-static void names_are_unique(void **state)
+TEST(names_are_unique)
 {
-    (void)state;
     struct dict_aspect a = frame_shown;
     int n = dict_append_aspect(bytes, 0, sizeof bytes, &a);
     a.id = 2;
@@ -418,9 +400,8 @@ static void names_are_unique(void **state)
 }
 
 /* As many aspects and strings as there may be, and one more. */
-static void counts_are_bounded(void **state)
+TEST(counts_are_bounded)
 {
-    (void)state;
     char name[16];
     int n = 0;
     struct dict *d;
@@ -444,27 +425,4 @@ static void counts_are_bounded(void **state)
     one_more = dict_append_aspect(bytes, (size_t)aspects, sizeof bytes, &frame_shown);
     bytes_put_u32(bytes + aspects + 4, DICT_ASPECTS_MAX + 1);
     assert_refused(bytes, (size_t)one_more);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_appended_is_read_back),
-        cmocka_unit_test(earlier_versions_are_included),
-        cmocka_unit_test(the_empty_dictionary_is_one),
-        cmocka_unit_test(names_are_bounded_and_plain),
-        cmocka_unit_test(texts_fit_by_whole_characters),
-        cmocka_unit_test(bytes_that_are_no_text_are_escaped_and_different_texts_stay_different),
-        cmocka_unit_test(what_breaks_a_limit_is_not_appended),
-        cmocka_unit_test(a_full_dictionary_says_so),
-        cmocka_unit_test(every_torn_or_longer_form_is_refused),
-        cmocka_unit_test(wrong_words_are_refused),
-        cmocka_unit_test(kinds_are_appended_and_read_back),
-        cmocka_unit_test(a_kind_has_its_fields),
-        cmocka_unit_test(a_wait_waits_for_what_is_known),
-        cmocka_unit_test(a_duration_may_be_unknown),
-        cmocka_unit_test(names_are_unique),
-        cmocka_unit_test(counts_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,12 +7,11 @@
 #include "sensor/shm/cpu_counter.h"
 #include "sensor/shm/segment.h"
 #include "tests/lib/namespaces.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/bezel-doctor-XXXXXX";
 static char bezel_dir[PATH_MAX / 2];
@@ -76,24 +73,29 @@ static void expect(int code, const char *finding)
     free(text);
 }
 
-static void a_folder_that_can_be_made_is_in_order_and_is_not_made(void **state)
+static char path_before[PATH_MAX];
+
+static int reset_environment(void **state)
 {
     (void)state;
+    return setenv("PATH", path_before, 1) | setenv("BEZEL_DIR", bezel_dir, 1) | unsetenv("BEZEL_CLOCK");
+}
+
+TEST_WITH(reset_environment, NULL, a_folder_that_can_be_made_is_in_order_and_is_not_made)
+{
     expect(EXIT_OK, "does not exist yet and can be made");
     assert_int_not_equal(access(bezel_dir, F_OK), 0);
 }
 
-static void a_folder_of_mine_alone_is_in_order(void **state)
+TEST_WITH(reset_environment, NULL, a_folder_of_mine_alone_is_in_order)
 {
-    (void)state;
     assert_int_equal(mkdir(bezel_dir, 0700), 0);
     expect(EXIT_OK, ", yours alone");
     assert_int_equal(rmdir(bezel_dir), 0); /* and still empty */
 }
 
-static void a_folder_shared_with_a_group_is_in_order(void **state)
+TEST_WITH(reset_environment, NULL, a_folder_shared_with_a_group_is_in_order)
 {
-    (void)state;
     char told[64];
     snprintf(told, sizeof told, ", yours and group %u's", (unsigned)getegid());
     assert_int_equal(mkdir(bezel_dir, 0700), 0);
@@ -103,9 +105,8 @@ static void a_folder_shared_with_a_group_is_in_order(void **state)
     assert_int_equal(rmdir(bezel_dir), 0);
 }
 
-static void a_folder_that_others_may_enter_is_a_problem_with_a_remedy(void **state)
+TEST_WITH(reset_environment, NULL, a_folder_that_others_may_enter_is_a_problem_with_a_remedy)
 {
-    (void)state;
     char remedy[PATH_MAX];
     snprintf(remedy, sizeof remedy, "remedy: chmod 700 %s\n", bezel_dir);
     assert_int_equal(mkdir(bezel_dir, 0700), 0);
@@ -114,17 +115,15 @@ static void a_folder_that_others_may_enter_is_a_problem_with_a_remedy(void **sta
     assert_int_equal(rmdir(bezel_dir), 0);
 }
 
-static void a_file_in_its_place_is_a_problem(void **state)
+TEST_WITH(reset_environment, NULL, a_file_in_its_place_is_a_problem)
 {
-    (void)state;
     assert_int_equal(file_replace(bezel_dir, "", 0), 0);
     expect(EXIT_FAILED, "is not a directory");
     assert_int_equal(unlink(bezel_dir), 0);
 }
 
-static void a_folder_that_cannot_be_made_is_a_problem(void **state)
+TEST_WITH(reset_environment, NULL, a_folder_that_cannot_be_made_is_a_problem)
 {
-    (void)state;
     char below[PATH_MAX];
     snprintf(below, sizeof below, "%s/stdout/bezel", folder); /* a file by then */
     assert_int_equal(setenv("BEZEL_DIR", below, 1), 0);
@@ -140,9 +139,8 @@ static int lock_segment(const char *path, off_t at)
     return fd;
 }
 
-static void segments_of_the_dead_are_counted_and_left_alone(void **state)
+TEST_WITH(reset_environment, NULL, segments_of_the_dead_are_counted_and_left_alone)
 {
-    (void)state;
     char dead[PATH_MAX], alive[PATH_MAX], read[PATH_MAX], remedy[2 * PATH_MAX];
     snprintf(dead, sizeof dead, "%s/1.seg", bezel_dir);
     snprintf(alive, sizeof alive, "%s/2.seg", bezel_dir);
@@ -163,16 +161,14 @@ static void segments_of_the_dead_are_counted_and_left_alone(void **state)
     assert_int_equal(rmdir(bezel_dir), 0);
 }
 
-static void a_missing_babeltrace2_is_a_warning_with_the_package(void **state)
+TEST_WITH(reset_environment, NULL, a_missing_babeltrace2_is_a_warning_with_the_package)
 {
-    (void)state;
     assert_int_equal(setenv("PATH", "/nowhere::", 1), 0);
     expect(EXIT_OK, "remedy: sudo apt-get install babeltrace2\n");
 }
 
-static void the_clock_of_records_is_shown_with_the_reason(void **state)
+TEST_WITH(reset_environment, NULL, the_clock_of_records_is_shown_with_the_reason)
 {
-    (void)state;
     const char *why;
     char refused[256];
     enum cpu_counter_trust trust = cpu_counter_trust(&why);
@@ -190,9 +186,8 @@ static void the_clock_of_records_is_shown_with_the_reason(void **state)
     }
 }
 
-static void a_kernel_that_keeps_no_times_of_threads_is_a_warning_with_the_remedy(void **state)
+TEST_WITH(reset_environment, NULL, a_kernel_that_keeps_no_times_of_threads_is_a_warning_with_the_remedy)
 {
-    (void)state;
     long long slices = 0;
     FILE *in = fopen("/proc/self/schedstat", "re");
     bool keeps = in && fscanf(in, "%*d %*d %lld", &slices) == 1 && slices > 0;
@@ -212,9 +207,8 @@ static void a_kernel_that_keeps_no_times_of_threads_is_a_warning_with_the_remedy
     assert_int_equal(unlink(zeros), 0);
 }
 
-static void json_holds_every_area_and_a_remedy_wherever_one_is_due(void **state)
+TEST_WITH(reset_environment, NULL, json_holds_every_area_and_a_remedy_wherever_one_is_due)
 {
-    (void)state;
     if (system("command -v jq >/dev/null") != 0) {
         puts("jq is not installed");
         skip();
@@ -254,9 +248,8 @@ static void write_below(const char *root, const char *dir, const char *name, con
     assert_int_equal(file_replace(path, text, strlen(text)), 0);
 }
 
-static void a_logout_that_removes_shared_memory_is_a_warning(void **state)
+TEST_WITH(reset_environment, NULL, a_logout_that_removes_shared_memory_is_a_warning)
 {
-    (void)state;
     static const char dir[] = "/dev/shm/bezel-1000", warning[] = "1 sudo loginctl enable-linger ada";
     char root[PATH_MAX / 2];
     snprintf(root, sizeof root, "%s/root", folder);
@@ -275,9 +268,8 @@ static void a_logout_that_removes_shared_memory_is_a_warning(void **state)
     assert_string_equal(of_logout(root, dir, 1000), "0 ");
 }
 
-static void real_time_that_is_in_use_is_permitted(void **state)
+TEST_WITH(reset_environment, NULL, real_time_that_is_in_use_is_permitted)
 {
-    (void)state;
     const struct sched_param priority = {.sched_priority = 1}, none = {.sched_priority = 0};
     if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0) {
         print_message("skipped: real-time scheduling is not permitted\n");
@@ -289,9 +281,8 @@ static void real_time_that_is_in_use_is_permitted(void **state)
     policy = SCHED_OTHER;
 }
 
-static void misuse_is_exit_code_2(void **state)
+TEST_WITH(reset_environment, NULL, misuse_is_exit_code_2)
 {
-    (void)state;
     char *text;
     assert_int_equal(doctor((char *)"--heal", &text), EXIT_USAGE);
     assert_string_equal(text, "");
@@ -299,8 +290,6 @@ static void misuse_is_exit_code_2(void **state)
     assert_int_equal(doctor((char *)"me", &text), EXIT_USAGE);
     free(text);
 }
-
-static char path_before[PATH_MAX];
 
 static int make_folder(void **state)
 {
@@ -312,12 +301,6 @@ static int make_folder(void **state)
     return 0;
 }
 
-static int reset_environment(void **state)
-{
-    (void)state;
-    return setenv("PATH", path_before, 1) | setenv("BEZEL_DIR", bezel_dir, 1) | unsetenv("BEZEL_CLOCK");
-}
-
 static int remove_folder(void **state)
 {
     (void)state;
@@ -326,21 +309,5 @@ static int remove_folder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_folder_that_can_be_made_is_in_order_and_is_not_made, reset_environment),
-        cmocka_unit_test_setup(a_folder_of_mine_alone_is_in_order, reset_environment),
-        cmocka_unit_test_setup(a_folder_shared_with_a_group_is_in_order, reset_environment),
-        cmocka_unit_test_setup(a_folder_that_others_may_enter_is_a_problem_with_a_remedy, reset_environment),
-        cmocka_unit_test_setup(a_file_in_its_place_is_a_problem, reset_environment),
-        cmocka_unit_test_setup(a_folder_that_cannot_be_made_is_a_problem, reset_environment),
-        cmocka_unit_test_setup(segments_of_the_dead_are_counted_and_left_alone, reset_environment),
-        cmocka_unit_test_setup(a_missing_babeltrace2_is_a_warning_with_the_package, reset_environment),
-        cmocka_unit_test_setup(the_clock_of_records_is_shown_with_the_reason, reset_environment),
-        cmocka_unit_test_setup(a_kernel_that_keeps_no_times_of_threads_is_a_warning_with_the_remedy, reset_environment),
-        cmocka_unit_test_setup(json_holds_every_area_and_a_remedy_wherever_one_is_due, reset_environment),
-        cmocka_unit_test_setup(a_logout_that_removes_shared_memory_is_a_warning, reset_environment),
-        cmocka_unit_test_setup(real_time_that_is_in_use_is_permitted, reset_environment),
-        cmocka_unit_test_setup(misuse_is_exit_code_2, reset_environment),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return test_run(make_folder, remove_folder);
 }

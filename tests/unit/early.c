@@ -7,14 +7,10 @@
 #include "tests/lib/early.h"
 #include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct counts {
     uint64_t attempts, no_ring, stored;
@@ -57,44 +53,27 @@ static void check(char *const argv[], uint64_t more)
 static char early[] = EARLY, early_hidden[] = EARLY_HIDDEN, early_static[] = EARLY_STATIC;
 static char plugin[] = EARLY_PLUGIN, apart[] = "+" EARLY_PLUGIN;
 
-static void of_a_plain_program(void **unused)
+TEST(of_a_plain_program)
 {
-    (void)unused;
     check((char *[]){early, NULL}, 0);
 }
 
-static void with_hidden_names_optimised_as_a_whole_and_bound_at_once(void **unused)
+TEST(with_hidden_names_optimised_as_a_whole_and_bound_at_once)
 {
-    (void)unused;
     check((char *[]){early_hidden, NULL}, 0);
 }
 
-static void with_a_static_library_at_a_fixed_address(void **unused)
+TEST(with_a_static_library_at_a_fixed_address)
 {
-    (void)unused;
     check((char *[]){early_static, NULL}, 0);
 }
 
-static void of_a_library_that_is_loaded_and_unloaded(void **unused)
+TEST(of_a_library_that_is_loaded_and_unloaded)
 {
-    (void)unused;
     check((char *[]){early, plugin, plugin, NULL}, 2);
 }
 
-static void of_a_library_in_a_name_space_of_its_own(void **unused)
+TEST(of_a_library_in_a_name_space_of_its_own)
 {
-    (void)unused;
     check((char *[]){early, apart, NULL}, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_a_plain_program),
-        cmocka_unit_test(with_hidden_names_optimised_as_a_whole_and_bound_at_once),
-        cmocka_unit_test(with_a_static_library_at_a_fixed_address),
-        cmocka_unit_test(of_a_library_that_is_loaded_and_unloaded),
-        cmocka_unit_test(of_a_library_in_a_name_space_of_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,13 +9,9 @@
 #include "resmgr/control/cost_model.h"
 #include "resmgr/policies/policy.h"
 #include "tests/lib/policy_arrays.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #define COST   5e4  /* ns of a poll: 5 % at 1 ms */
 #define BUDGET 10.0 /* %; 9 % is the target, and 8.37 % where a period is shortened to */
@@ -57,9 +53,8 @@ static int64_t period_of(double cost, double use)
 
 /* ---- Shortening -------------------------------------------------------------------------------------------------- */
 
-static void shortening_waits_until_the_last_change_shows_and_goes_by_at_most_a_factor_of_four(void **unused)
+TEST_WITH(start, NULL, shortening_waits_until_the_last_change_shows_and_goes_by_at_most_a_factor_of_four)
 {
-    (void)unused;
     static const int64_t periods[] = {10 * CLOCK_MS, 2500 * CLOCK_US, 625 * CLOCK_US};
     seen.dead_time = CLOCK_S;
     seen.limits[0].window = 5 * CLOCK_S; /* that of a limit on the CPU does not count */
@@ -77,9 +72,8 @@ static void shortening_waits_until_the_last_change_shows_and_goes_by_at_most_a_f
     }
 }
 
-static void a_period_is_shortened_to_the_middle_of_the_band(void **unused)
+TEST_WITH(start, NULL, a_period_is_shortened_to_the_middle_of_the_band)
 {
-    (void)unused;
     m->period = 1500 * CLOCK_US;
     for (int n = 0; step(COST) == POLICY_KEEP; n++)
         assert_true(n < 10);
@@ -99,9 +93,8 @@ static int steps_until_change(double cost)
 }
 
 /* Where the node itself keeps the budget, small changes wait; longer after each that was undone, and up to a bound. */
-static void a_change_that_is_undone_makes_the_next_small_one_wait_longer(void **unused)
+TEST_WITH(start, NULL, a_change_that_is_undone_makes_the_next_small_one_wait_longer)
 {
-    (void)unused;
     static const struct {
         double times; /* the cost that suits the period */
         int steps;
@@ -118,9 +111,8 @@ static void a_change_that_is_undone_makes_the_next_small_one_wait_longer(void **
 }
 
 /* A step of the cost is no hiccup. */
-static void lengthening_does_not_wait_for_a_cost_that_stepped(void **unused)
+TEST_WITH(start, NULL, lengthening_does_not_wait_for_a_cost_that_stepped)
 {
-    (void)unused;
     seen.members[0].kept = true;
     m->period = period_of(COST, 0.9 * BUDGET);
     m->cost_model.stepped = true;
@@ -132,9 +124,8 @@ static void lengthening_does_not_wait_for_a_cost_that_stepped(void **unused)
 /* ---- A budget for all -------------------------------------------------------------------------------------------- */
 
 /* Together they use the target, each as its weight says; who is light is not kept from what nobody else wants. */
-static void a_budget_for_all_is_divided_by_weight(void **unused)
+TEST_WITH(start, NULL, a_budget_for_all_is_divided_by_weight)
 {
-    (void)unused;
     static const struct {
         double bound, weight, use[MEMBERS]; /* `weight` of the first; the second's is 1 */
     } cases[] = {{10, 1, {4.5, 4.5}}, {10, 0.5, {3, 6}}, {10, 0.25, {1.8, 7.2}}};
@@ -153,9 +144,8 @@ static void a_budget_for_all_is_divided_by_weight(void **unused)
 }
 
 /* The node keeps the budget itself, and uses 8 % whether it polls or not: that says nothing against shorter periods. */
-static void rings_shorten_the_period_where_the_use_depends_little_on_it(void **unused)
+TEST_WITH(start, NULL, rings_shorten_the_period_where_the_use_depends_little_on_it)
 {
-    (void)unused;
     seen.limits[seen.limit_count++] =
         (struct policy_limit){.state = LIMIT_HELD, .on_flow = true, .compare = COMPARE_AT_MOST, .bound = 1};
     seen.members[0].kept = true;
@@ -167,9 +157,8 @@ static void rings_shorten_the_period_where_the_use_depends_little_on_it(void **u
 }
 
 /* A burst used far more than the budget. Whatever the next one needs, a fifth of what the base leaves is for polls. */
-static void however_much_bursts_need_there_is_room_for_polls_beside_the_base(void **unused)
+TEST_WITH(start, NULL, however_much_bursts_need_there_is_room_for_polls_beside_the_base)
 {
-    (void)unused;
     seen.limits[seen.limit_count++] =
         (struct policy_limit){.state = LIMIT_HELD, .on_flow = true, .compare = COMPARE_AT_MOST, .bound = 1};
     seen.members[0].kept = true;
@@ -180,9 +169,8 @@ static void however_much_bursts_need_there_is_room_for_polls_beside_the_base(voi
 }
 
 /* With what a burst of 4 % needs kept free, polls would come every ms; rings need them sooner. */
-static void polls_that_rings_need_come_before_what_is_left_for_bursts(void **unused)
+TEST_WITH(start, NULL, polls_that_rings_need_come_before_what_is_left_for_bursts)
 {
-    (void)unused;
     const struct {
         double full;         /* ns after which a ring is full */
         int64_t least, most; /* ns, of the period */
@@ -202,9 +190,8 @@ static void polls_that_rings_need_come_before_what_is_left_for_bursts(void **unu
 }
 
 /* Polls became dearer, as they often did before. Where that nearly uses up the budget, two windows are enough. */
-static void two_windows_that_nearly_use_up_the_budget_lengthen_the_period(void **unused)
+TEST_WITH(start, NULL, two_windows_that_nearly_use_up_the_budget_lengthen_the_period)
 {
-    (void)unused;
     static const struct {
         double use; /* of the budget */
         bool lengthens;
@@ -225,21 +212,4 @@ static void two_windows_that_nearly_use_up_the_budget_lengthen_the_period(void *
         policy_step(&s, &seen, &actions);
         assert_int_equal((double)m->period > 1.2 * (double)before, cases[i].lengthens);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(shortening_waits_until_the_last_change_shows_and_goes_by_at_most_a_factor_of_four,
-                               start),
-        cmocka_unit_test_setup(a_period_is_shortened_to_the_middle_of_the_band, start),
-        cmocka_unit_test_setup(a_change_that_is_undone_makes_the_next_small_one_wait_longer, start),
-        cmocka_unit_test_setup(lengthening_does_not_wait_for_a_cost_that_stepped, start),
-        cmocka_unit_test_setup(a_budget_for_all_is_divided_by_weight, start),
-        cmocka_unit_test_setup(rings_shorten_the_period_where_the_use_depends_little_on_it, start),
-        cmocka_unit_test_setup(however_much_bursts_need_there_is_room_for_polls_beside_the_base, start),
-        cmocka_unit_test_setup(polls_that_rings_need_come_before_what_is_left_for_bursts, start),
-        cmocka_unit_test_setup(two_windows_that_nearly_use_up_the_budget_lengthen_the_period, start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

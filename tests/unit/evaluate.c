@@ -7,14 +7,10 @@
 #include "base/clock.h"
 #include "mdr/manage.h"
 #include "run/model/interval_times.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MADE = 1, SHOWN, OTHER, ASPECTS = OTHER, RECORD = PACKET_RECORD_BYTES + 8 };
 
@@ -106,9 +102,8 @@ static void configured(void)
     now += WINDOW;
 }
 
-static void without_an_experiment_it_has_no_values(void **state)
+TEST_WITH(start, end, without_an_experiment_it_has_no_values)
 {
-    (void)state;
     frame(1, 5);
     evaluate_values(e, now, &values);
     assert_int_equal(values.count, 0);
@@ -117,9 +112,8 @@ static void without_an_experiment_it_has_no_values(void **state)
     assert_int_equal(values.count, 0);
 }
 
-static void records_of_two_nodes_belong_together_in_any_order(void **state)
+TEST_WITH(start, end, records_of_two_nodes_belong_together_in_any_order)
 {
-    (void)state;
     configured();
     packet(0, OTHER, 1, now, 0);
     assert_int_equal(value(0)->state, PARTIAL_UNKNOWN); /* of a process that has the aspects */
@@ -141,9 +135,8 @@ static void records_of_two_nodes_belong_together_in_any_order(void **state)
     assert_int_equal(value(0)->lack, LACK_RECORDS);
 }
 
-static void the_first_window_is_unknown(void **state)
+TEST_WITH(start, end, the_first_window_is_unknown)
 {
-    (void)state;
     assert_null(evaluate_configure(e, text, now));
     frame(1, 5);
     assert_int_equal(value(0)->state, PARTIAL_UNKNOWN);
@@ -155,9 +148,8 @@ static void the_first_window_is_unknown(void **state)
 }
 
 /* Its beginning may have come before the collector was started again. */
-static void an_end_whose_beginning_may_have_been_before_leaves_the_value_open(void **state)
+TEST_WITH(start, end, an_end_whose_beginning_may_have_been_before_leaves_the_value_open)
 {
-    (void)state;
     configured();
     packet(1, SHOWN, 99, now, 0);
     now += 400 * CLOCK_MS;
@@ -169,9 +161,8 @@ static void an_end_whose_beginning_may_have_been_before_leaves_the_value_open(vo
     assert_true(v->high > 80e6);
 }
 
-static void what_was_lost_leaves_it_open_where_it_may_have_been_of_the_metric(void **state)
+TEST_WITH(start, end, what_was_lost_leaves_it_open_where_it_may_have_been_of_the_metric)
 {
-    (void)state;
     configured();
     now += 30 * CLOCK_S;
     frame(1, 5);
@@ -183,9 +174,8 @@ static void what_was_lost_leaves_it_open_where_it_may_have_been_of_the_metric(vo
     assert_int_equal(value(0)->lack, LACK_LOST);
 }
 
-static void without_the_run_s_clock_nothing_is_known(void **state)
+TEST_WITH(start, end, without_the_run_s_clock_nothing_is_known)
 {
-    (void)state;
     configured();
     frame(1, 5);
     model.run_clock[0] = 2; /* the collector was started again on another machine */
@@ -254,9 +244,8 @@ static const char reducing[] = "experiment: two\nnodes: {a: {}, b: {}}\n"
                                "metrics: {e2e: {interval: [made, shown], match: frame, max: yes}}\n"
                                "limits: [{expect: e2e <= 80 ms}]\nsensing: {keep: {made: reduced}}\n";
 
-static void records_that_end_here_are_taken_out_of_their_packet(void **state)
+TEST_WITH(start, end, records_that_end_here_are_taken_out_of_their_packet)
 {
-    (void)state;
     assert_null(thinned_of(PACKET_DATA, 1).bytes); /* nobody evaluates yet */
     assert_null(evaluate_configure(e, reducing, now));
     is_stored(thinned_of(PACKET_DATA, 2), PACKET_THINNED, 1, 2);
@@ -269,18 +258,16 @@ static void records_that_end_here_are_taken_out_of_their_packet(void **state)
     assert_int_equal(processes[0].thinned[MADE], 4);
 }
 
-static void records_of_a_node_whose_clock_is_unknown_are_kept(void **state)
+TEST_WITH(start, end, records_of_a_node_whose_clock_is_unknown_are_kept)
 {
-    (void)state;
     assert_null(evaluate_configure(e, reducing, now));
     run_clock_init(&nodes[0].run_clock, RUN_CLOCK_WALL, AHEAD);
     nodes[0].clock[0] = 2;
     assert_null(thinned_of(PACKET_DATA, 1).bytes);
 }
 
-static void times_and_counts_go_on_from_their_text(void **state)
+TEST_WITH(start, end, times_and_counts_go_on_from_their_text)
 {
-    (void)state;
     struct interval_times before = {.memory = 1 << 20}, after = {.memory = 1 << 20};
     for (int64_t ns = -5; ns < 2000; ns += 7)
         assert_true(interval_times_add(&before, 3, &(struct interval_time){.end = 9, .part = 1, .took = {ns, 12}}));
@@ -309,9 +296,8 @@ static void times_and_counts_go_on_from_their_text(void **state)
 }
 
 /* The statistics of times have a bound: those that it leaves out are counted, through all lives of the collector. */
-static void times_without_memory_are_counted(void **state)
+TEST_WITH(start, end, times_without_memory_are_counted)
 {
-    (void)state;
     struct interval_times t = {.memory = 4096};
     uint64_t added = 0, left_out = 0;
     char counts[1024];
@@ -329,21 +315,4 @@ static void times_without_memory_are_counted(void **state)
     assert_int_equal(now_has.unkept, left_out + 1);
     interval_times_free(&t);
     assert_int_equal(t.unkept[3], 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(without_an_experiment_it_has_no_values, start, end),
-        cmocka_unit_test_setup_teardown(records_of_two_nodes_belong_together_in_any_order, start, end),
-        cmocka_unit_test_setup_teardown(the_first_window_is_unknown, start, end),
-        cmocka_unit_test_setup_teardown(an_end_whose_beginning_may_have_been_before_leaves_the_value_open, start, end),
-        cmocka_unit_test_setup_teardown(what_was_lost_leaves_it_open_where_it_may_have_been_of_the_metric, start, end),
-        cmocka_unit_test_setup_teardown(without_the_run_s_clock_nothing_is_known, start, end),
-        cmocka_unit_test_setup_teardown(records_that_end_here_are_taken_out_of_their_packet, start, end),
-        cmocka_unit_test_setup_teardown(records_of_a_node_whose_clock_is_unknown_are_kept, start, end),
-        cmocka_unit_test_setup_teardown(times_and_counts_go_on_from_their_text, start, end),
-        cmocka_unit_test_setup_teardown(times_without_memory_are_counted, start, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

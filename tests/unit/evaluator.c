@@ -7,15 +7,11 @@
 
 #include "base/clock.h"
 #include "tests/lib/one_record.h"
+#include "tests/lib/test.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define START (100 * CLOCK_S)
 #define EVERY (100 * CLOCK_MS)
@@ -152,9 +148,8 @@ static const struct {
              {METRIC_STORING_MAX, 30e6, 0}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static void each_kind_is_unknown_until_it_has_a_value(void **state)
+TEST_WITH(start, end, each_kind_is_unknown_until_it_has_a_value)
 {
-    (void)state;
     /* METRIC_RATIO and _DIFFERENCE have none of their own, METRIC_HISTOGRAM none at all, METRIC_INTERVAL no node */
     assert_int_equal(KINDS + 4, METRIC_KINDS);
     for (size_t i = 0; i < KINDS; i++) {
@@ -166,9 +161,8 @@ static void each_kind_is_unknown_until_it_has_a_value(void **state)
     }
 }
 
-static void each_kind_is_unknown_again_after_a_reset_and_comes_back(void **state)
+TEST_WITH(start, end, each_kind_is_unknown_again_after_a_reset_and_comes_back)
 {
-    (void)state;
     for (size_t i = 0; i < KINDS; i++) {
         begin(kinds[i].kind);
         bring(kinds[i].kind);
@@ -186,9 +180,8 @@ static void each_kind_is_unknown_again_after_a_reset_and_comes_back(void **state
     }
 }
 
-static void what_was_not_started_knows_nothing_and_takes_anything(void **state)
+TEST_WITH(start, end, what_was_not_started_knows_nothing_and_takes_anything)
 {
-    (void)state;
     r = (struct evaluator){0};
     bring(METRIC_MEAN);
     bring(METRIC_LATENCY);
@@ -200,9 +193,8 @@ static void what_was_not_started_knows_nothing_and_takes_anything(void **state)
     assert_int_equal(part().state, PARTIAL_NONE);
 }
 
-static void a_histogram_counts_and_has_no_value(void **state)
+TEST_WITH(start, end, a_histogram_counts_and_has_no_value)
 {
-    (void)state;
     struct experiment_metric m = {.kind = METRIC_HISTOGRAM, .window = CLOCK_S, .edges = {.count = 2, .at = {2, 4}}};
     r = (struct evaluator){0};
     assert_int_equal(evaluator_start(&r, &m), 0);
@@ -214,10 +206,9 @@ static void a_histogram_counts_and_has_no_value(void **state)
     evaluator_end(&r);
 }
 
-static void one_that_was_started_goes_on(void **state)
+TEST_WITH(start, end, one_that_was_started_goes_on)
 {
     struct experiment_metric other = {.kind = METRIC_MAX, .window = CLOCK_S};
-    (void)state;
     begin(METRIC_MIN);
     records();
     assert_int_equal(evaluator_start(&r, &other), 0);
@@ -225,9 +216,8 @@ static void one_that_was_started_goes_on(void **state)
 }
 
 /* What a kind is not made of does not reach it: the node brings all to all. */
-static void each_kind_takes_what_it_is_made_of(void **state)
+TEST_WITH(start, end, each_kind_takes_what_it_is_made_of)
 {
-    (void)state;
     begin(METRIC_MEAN);
     count(5, 200);
     take_unknown();
@@ -243,9 +233,8 @@ static void each_kind_takes_what_it_is_made_of(void **state)
     take_unknown();
 }
 
-static void records_make_a_rate_exact(void **state)
+TEST_WITH(start, end, records_make_a_rate_exact)
 {
-    (void)state;
     begin(METRIC_RATE);
     for (uint64_t i = 1; i <= 30; i++) {
         now += EVERY;
@@ -257,9 +246,8 @@ static void records_make_a_rate_exact(void **state)
     take_unknown();
 }
 
-static void the_time_of_a_value_is_that_of_its_latest_record(void **state)
+TEST_WITH(start, end, the_time_of_a_value_is_that_of_its_latest_record)
 {
-    (void)state;
     begin(METRIC_MEAN);
     record(1, now - 300 * CLOCK_MS);
     record(2, now - 400 * CLOCK_MS);
@@ -269,9 +257,8 @@ static void the_time_of_a_value_is_that_of_its_latest_record(void **state)
     take_unknown();
 }
 
-static void a_record_from_the_future_is_of_no_age(void **state)
+TEST_WITH(start, end, a_record_from_the_future_is_of_no_age)
 {
-    (void)state;
     begin(METRIC_LATENCY);
     evaluator_taken(&r, 10, now - 20 * CLOCK_MS, now + CLOCK_S, now);
     expect(10e6, 0);
@@ -285,18 +272,16 @@ static void a_record_from_the_future_is_of_no_age(void **state)
     expect(20e6, 0);
 }
 
-static void ages_weigh_as_many_records_as_they_are_of(void **state)
+TEST_WITH(start, end, ages_weigh_as_many_records_as_they_are_of)
 {
-    (void)state;
     begin(METRIC_STORING);
     evaluator_taken(&r, 30, now - 10, now - 10, now);
     evaluator_taken(&r, 10, now - 50, now - 50, now);
     expect(20, 0);
 }
 
-static void a_mean_beyond_all_numbers_is_unknown(void **state)
+TEST_WITH(start, end, a_mean_beyond_all_numbers_is_unknown)
 {
-    (void)state;
     begin(METRIC_MEAN);
     record(DBL_MAX, now - 2);
     record(DBL_MAX, now - 1);
@@ -308,9 +293,8 @@ static void a_mean_beyond_all_numbers_is_unknown(void **state)
     assert_true(r.known && r.value == DBL_MAX);
 }
 
-static void a_share_of_nothing_is_unknown_and_nothing_is_under_way(void **state)
+TEST_WITH(start, end, a_share_of_nothing_is_unknown_and_nothing_is_under_way)
 {
-    (void)state;
     static const struct {
         enum experiment_metric_kind kind;
         bool known;
@@ -327,9 +311,8 @@ static void a_share_of_nothing_is_unknown_and_nothing_is_under_way(void **state)
 
 /* ---- What it adds to the whole ----------------------------------------------------------------------------------- */
 
-static void what_each_kind_adds(void **state)
+TEST_WITH(start, end, what_each_kind_adds)
 {
-    (void)state;
     static const struct {
         enum experiment_metric_kind kind;
         enum message_partial_state before; /* no record in the window: nothing to add; of counters it is to come */
@@ -353,9 +336,8 @@ static void what_each_kind_adds(void **state)
 }
 
 /* Ten found of ten, and later none of twenty: the most of each in a window are of two windows, and no share. */
-static void two_numbers_of_records_are_combined_of_one_time(void **state)
+TEST(two_numbers_of_records_are_combined_of_one_time)
 {
-    (void)state;
     const struct experiment_metric count = {.kind = METRIC_COUNT, .window = 100 * CLOCK_MS},
                                    shares[] = {{.kind = METRIC_RATIO}, {.kind = METRIC_DIFFERENCE}};
     struct evaluator found = {0}, looked = {0}, share = {0};
@@ -384,9 +366,8 @@ static void two_numbers_of_records_are_combined_of_one_time(void **state)
 }
 
 /* Whether records that have not come meet the condition is not known, and there is a number. */
-static void a_number_of_chosen_records_is_open_while_some_have_not_come(void **state)
+TEST(a_number_of_chosen_records_is_open_while_some_have_not_come)
 {
-    (void)state;
     char chosen[] = "level < 16";
     const struct experiment_metric some = {.kind = METRIC_COUNT, .window = 100 * CLOCK_MS, .where = chosen};
     struct evaluator e = {0};
@@ -401,9 +382,8 @@ static void a_number_of_chosen_records_is_open_while_some_have_not_come(void **s
 }
 
 /* Records that are counted, and read a little later, as between any two polls. */
-static void the_first_window_waits_for_the_records_of_its_end(void **state)
+TEST(the_first_window_waits_for_the_records_of_its_end)
 {
-    (void)state;
     for (int tumbles = 0; tumbles < 2; tumbles++) {
         char chosen[] = "level < 16";
         const struct experiment_metric some = {
@@ -423,27 +403,4 @@ static void the_first_window_waits_for_the_records_of_its_end(void **state)
         assert_true(e.known);
         evaluator_end(&e);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_kind_is_unknown_until_it_has_a_value, start, end),
-        cmocka_unit_test_setup_teardown(each_kind_is_unknown_again_after_a_reset_and_comes_back, start, end),
-        cmocka_unit_test_setup_teardown(what_was_not_started_knows_nothing_and_takes_anything, start, end),
-        cmocka_unit_test_setup_teardown(a_histogram_counts_and_has_no_value, start, end),
-        cmocka_unit_test_setup_teardown(one_that_was_started_goes_on, start, end),
-        cmocka_unit_test_setup_teardown(each_kind_takes_what_it_is_made_of, start, end),
-        cmocka_unit_test_setup_teardown(records_make_a_rate_exact, start, end),
-        cmocka_unit_test_setup_teardown(the_time_of_a_value_is_that_of_its_latest_record, start, end),
-        cmocka_unit_test_setup_teardown(a_record_from_the_future_is_of_no_age, start, end),
-        cmocka_unit_test_setup_teardown(ages_weigh_as_many_records_as_they_are_of, start, end),
-        cmocka_unit_test_setup_teardown(a_mean_beyond_all_numbers_is_unknown, start, end),
-        cmocka_unit_test_setup_teardown(a_share_of_nothing_is_unknown_and_nothing_is_under_way, start, end),
-        cmocka_unit_test_setup_teardown(what_each_kind_adds, start, end),
-        cmocka_unit_test(two_numbers_of_records_are_combined_of_one_time),
-        cmocka_unit_test(a_number_of_chosen_records_is_open_while_some_have_not_come),
-        cmocka_unit_test(the_first_window_waits_for_the_records_of_its_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,14 +5,10 @@
 #include "collector/receive/receiver_packet.h"
 #include "run/store/metadata.h"
 #include "tests/lib/store_fixture.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { RECORDS = 3, LOST = 5 };
 
@@ -55,9 +51,9 @@ static void assert_stays(struct store_fixture *t, const struct model_process *p)
     assert_false(model_is_evicted(p));
 }
 
-static void a_settled_process_is_evicted(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, a_settled_process_is_evicted)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_process *p = ready(t);
     assert_evicted(t, p);
     evict_ended(t->model, NULL); /* again: nothing to do */
@@ -66,9 +62,9 @@ static void a_settled_process_is_evicted(void **state)
     assert_null(t->node->active);
 }
 
-static void one_that_waits_for_an_answer_is_active_until_it_has_it(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, one_that_waits_for_an_answer_is_active_until_it_has_it)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_process *p = ready(t);
     evict_ended(t->model, NULL);
     for (int twice = 0; twice < 2; twice++) {
@@ -83,9 +79,9 @@ static void one_that_waits_for_an_answer_is_active_until_it_has_it(void **state)
     assert_null(t->node->active);
 }
 
-static void whose_facts_are_not_settled_stays(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, whose_facts_are_not_settled_stays)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_process *p = ready(t);
     p->state = PROCESS_RUNNING;
     assert_stays(t, p);
@@ -101,9 +97,9 @@ static void whose_facts_are_not_settled_stays(void **state)
     assert_evicted(t, p);
 }
 
-static void whose_streams_are_not_settled_stays(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, whose_streams_are_not_settled_stays)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_process *p = ready(t);
     struct model_stream *s = p->streams[0];
     bool *const flags[] = {&s->touched, &s->behind, &s->unsynced};
@@ -119,9 +115,10 @@ static void whose_streams_are_not_settled_stays(void **state)
     assert_evicted(t, p);
 }
 
-static void whose_records_are_missing_stays_but_for_the_unfinished_and_the_overwritten(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end,
+          whose_records_are_missing_stays_but_for_the_unfinished_and_the_overwritten)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_process *p = ready(t);
     p->counts[1].attempts++; /* a record may still arrive */
     assert_stays(t, p);
@@ -129,18 +126,18 @@ static void whose_records_are_missing_stays_but_for_the_unfinished_and_the_overw
     assert_evicted(t, p);
 }
 
-static void a_record_that_was_never_finished_keeps_nobody(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, a_record_that_was_never_finished_keeps_nobody)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_process *p = ready(t);
     p->counts[1].attempts++;
     p->unfinished = 1;
     assert_evicted(t, p);
 }
 
-static void what_comes_of_it_later_is_a_repetition_or_refused(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, what_comes_of_it_later_is_a_repetition_or_refused)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_process *p = ready(t);
     fake_cut(t->sensor, 0, 0, 1);
     fake_cut(t->sensor, 0, 1, 1);
@@ -158,9 +155,9 @@ static void what_comes_of_it_later_is_a_repetition_or_refused(void **state)
 }
 
 /* Also a process that has stored nothing, whose metadata was never written. */
-static void metadata_is_the_same_with_and_without_it(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, metadata_is_the_same_with_and_without_it)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     char *before, *after;
     size_t n, m;
     struct model_process *p = ready(t);
@@ -176,20 +173,4 @@ static void metadata_is_the_same_with_and_without_it(void **state)
     free(before);
     free(after);
     assert_int_equal(store_metadata(t->store, t->node), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, store_fixture_begin, store_fixture_end)
-        TEST(a_settled_process_is_evicted),
-        TEST(one_that_waits_for_an_answer_is_active_until_it_has_it),
-        TEST(whose_facts_are_not_settled_stays),
-        TEST(whose_streams_are_not_settled_stays),
-        TEST(whose_records_are_missing_stays_but_for_the_unfinished_and_the_overwritten),
-        TEST(a_record_that_was_never_finished_keeps_nobody),
-        TEST(what_comes_of_it_later_is_a_repetition_or_refused),
-        TEST(metadata_is_the_same_with_and_without_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "tests/lib/experiments.h"
+#include "tests/lib/test.h"
 
 #include <fnmatch.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 static struct experiment_diagnostics found;
 
@@ -40,10 +36,9 @@ static void expect_error(const char *text, uint32_t line, uint32_t column, const
     experiment_diagnostics_free(&found);
 }
 
-static void two_lines_are_an_experiment(void **state)
+TEST(two_lines_are_an_experiment)
 {
     struct experiment *e = read_good("experiment: hello\ncommand: ./my-app --fast\n");
-    (void)state;
     assert_int_equal(found.count, 0);
     assert_string_equal(e->name, "hello");
     assert_int_equal(e->duration, 0);
@@ -126,11 +121,10 @@ static void check_full_limits(const struct experiment *e)
     assert_true(l[2].tolerance == 0.125);
 }
 
-static void the_full_file_sets_every_key(void **state)
+TEST(the_full_file_sets_every_key)
 {
     char *text;
     size_t n;
-    (void)state;
     assert_int_equal(file_read("tests/golden/experiments/full.yaml", EXPERIMENT_FILE_MAX, &text, &n), 0);
     struct experiment *e = read_good(text);
     free(text);
@@ -177,9 +171,8 @@ static void the_full_file_sets_every_key(void **state)
 }
 
 /* Ring keys apply to started processes only; a printed default draws no warning. */
-static void rings_are_of_the_processes_that_are_started(void **state)
+TEST(rings_are_of_the_processes_that_are_started)
 {
-    (void)state;
     struct experiment *e = read_good("experiment: x\nprocesses: [{name: a, command: a}, {name: b, attach: b}]\n"
                                      "sensing: {ring: {records: 8192, threads: 1024, when-full: overwrite}}\n");
     assert_int_equal(e->sensing.ring_records, 8192);
@@ -202,13 +195,12 @@ static void rings_are_of_the_processes_that_are_started(void **state)
     }
 }
 
-static void a_pattern_can_match_a_name(void **state)
+TEST(a_pattern_can_match_a_name)
 {
     static const char *const good[] = {"*", "a", "?x.y:z_0", "[a-z]", "[!a-z0-9_]*", "a[-]b", "**"};
     static const char *const bad[] = {"",   " ",     "a b",   "[",    "[]",  "[!]", "a]",
                                       "[a", "[a[b]", "[z-a]", "a\\*", "a/b", "{a}", "\xc3\xa4"};
     char longest[EXPERIMENT_NAME_MAX + 2];
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_true(experiment_pattern_ok(good[i]));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -221,7 +213,7 @@ static void a_pattern_can_match_a_name(void **state)
 }
 
 /* The error names the bound of the system, for texts of any length. */
-static void texts_too_long_for_the_system_are_refused_with_the_bound(void **state)
+TEST(texts_too_long_for_the_system_are_refused_with_the_bound)
 {
     static const struct {
         const char *before, *part, *behind;
@@ -241,7 +233,6 @@ static void texts_too_long_for_the_system_are_refused_with_the_bound(void **stat
                  {"command: app\nnodes: {a: {dir: ", "/bb", "}}", 1700, "nodes.a.dir", "of at most 72 bytes"},
                  {"command: app\nsensing: {spool: {size: 1 GiB, dir: ", "/bb", "}}", 1700, "sensing.spool.dir",
                   "of at most 1000 bytes"}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = NULL;
         size_t n;
@@ -263,10 +254,9 @@ static void texts_too_long_for_the_system_are_refused_with_the_bound(void **stat
 }
 
 /* A name of the longest length is one; one character more is none, not one that nobody knows. */
-static void the_metric_of_a_limit_has_a_name_of_at_most_so_many_characters(void **state)
+TEST(the_metric_of_a_limit_has_a_name_of_at_most_so_many_characters)
 {
     char name[EXPERIMENT_NAME_MAX + 2], text[512];
-    (void)state;
     memset(name, 'm', sizeof name);
     name[EXPERIMENT_NAME_MAX + 1] = '\0';
     for (int longer = 0; longer < 2; longer++) {
@@ -287,9 +277,8 @@ static void the_metric_of_a_limit_has_a_name_of_at_most_so_many_characters(void 
 }
 
 /* The bezeld of each node counts as a process. */
-static void more_processes_than_the_store_accepts_are_refused(void **state)
+TEST(more_processes_than_the_store_accepts_are_refused)
 {
-    (void)state;
     for (int limit = 9; limit <= 10; limit++) {
         char text[256];
         struct experiment *e = NULL;
@@ -332,7 +321,7 @@ static void is_glob(const char *glob, bool good)
 }
 
 /* fnmatch() decides: an accepted glob matches the text beside it, a refused one at most itself. */
-static void globs_that_match_nothing_are_refused(void **state)
+TEST(globs_that_match_nothing_are_refused)
 {
     static const char *const good[][2] = {
         {"nav", "nav"},           {"*", "anything"},      {"n?v", "nav"},   {"[a-c]x", "bx"},       {"[!a-c]x", "dx"},
@@ -341,7 +330,6 @@ static void globs_that_match_nothing_are_refused(void **state)
         {"/opt/*/n", "/opt/x/n"}, {"[a\\-z]", "-"},       {"x]", "x]"},     {"[[:alpha:]0-9]", "5"}};
     static const char *const bad[] = {"[a-", "[",     "[]",    "[!]",   "[^]",         "nav[z-a]", "[9-0a]",
                                       "a\\", "[a\\]", "[[:x]", "[a-\\", "x[[:digit:]", "[!",       "[a"};
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         is_glob(good[i][0], true);
         if (fnmatch(good[i][0], good[i][1], 0) != 0)
@@ -351,9 +339,8 @@ static void globs_that_match_nothing_are_refused(void **state)
         is_glob(bad[i], false);
 }
 
-static void a_nodes_folder_is_the_same_however_it_is_written(void **state)
+TEST(a_nodes_folder_is_the_same_however_it_is_written)
 {
-    (void)state;
     struct experiment *e = read_good("experiment: x\ncommand: a\nnodes: {n: {dir: //x/./y//..//z/.}}\n");
     assert_string_equal(e->nodes[0].dir, "/x/y/../z"); /* y may be a link: only the system knows what is above it */
     done(e);
@@ -362,7 +349,7 @@ static void a_nodes_folder_is_the_same_however_it_is_written(void **state)
     done(e);
 }
 
-static void the_policy_follows_from_the_limits(void **state)
+TEST(the_policy_follows_from_the_limits)
 {
     static const struct {
         const char *rest;
@@ -382,7 +369,6 @@ static void the_policy_follows_from_the_limits(void **state)
                  {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: elastic}", POLICY_ELASTIC},
                  {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: integral}", POLICY_INTEGRAL},
                  {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: aimd}", POLICY_AIMD}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
         snprintf(text, sizeof text, "experiment: x\ncommand: x\n%s\n", cases[i].rest);
@@ -393,7 +379,7 @@ static void the_policy_follows_from_the_limits(void **state)
 }
 
 /* With a budget as the only limit, the default policy must not poll more often than the file says. */
-static void a_policy_that_is_not_named_does_not_poll_more_often_than_the_file_says(void **state)
+TEST(a_policy_that_is_not_named_does_not_poll_more_often_than_the_file_says)
 {
     static const struct {
         const char *rest;
@@ -409,7 +395,6 @@ static void a_policy_that_is_not_named_does_not_poll_more_often_than_the_file_sa
         {"  - {hold: monitoring_latency <= 20 ms}", CLOCK_US, CLOCK_S}, /* which shorter periods help */
         {"sensing: {poll: {mode: busy-wait}}", CLOCK_US, CLOCK_S},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
         snprintf(text, sizeof text, "experiment: x\ncommand: x\nlimits:\n  - {hold: sensor_cpu <= 20 %%}\n%s\n",
@@ -440,9 +425,8 @@ static bool exclude_each_other(const char *a, const char *b)
     return first >= 0;
 }
 
-static void limits_that_no_records_meet_exclude_each_other(void **state)
+TEST(limits_that_no_records_meet_exclude_each_other)
 {
-    (void)state;
     static const struct {
         const char *a, *b;
         bool exclude;
@@ -490,9 +474,8 @@ static void expect_words(const char *command, const char *words)
     done(e);
 }
 
-static void commands_are_split_at_blanks(void **state)
+TEST(commands_are_split_at_blanks)
 {
-    (void)state;
     expect_words("app", "|app|");
     expect_words("app  -a \t b", "|app|-a|b|");
     expect_words("app 'a b' \"c d\"", "|app|a b|c d|");
@@ -502,11 +485,10 @@ static void commands_are_split_at_blanks(void **state)
     expect_words("app a=b {c} d,e %f @g h~ i#j k!", "|app|a=b|{c}|d,e|%f|@g|h~|i#j|k!|");
 }
 
-static void what_needs_a_shell_is_refused(void **state)
+TEST(what_needs_a_shell_is_refused)
 {
     static const char characters[] = "|&;<>()$`\\*?";
     char text[64];
-    (void)state;
     for (const char *c = characters; *c; c++) {
         snprintf(text, sizeof text, "experiment: x\ncommand: |-\n  app a%cb\n", *c);
         expect_error(text, 2, 10, "shell");
@@ -520,7 +502,7 @@ static void what_needs_a_shell_is_refused(void **state)
     expect_error("experiment: x\ncommand: \"app #x\"\n", 2, 10, "shell");
 }
 
-static void a_process_is_named_after_its_program(void **state)
+TEST(a_process_is_named_after_its_program)
 {
     static const char *const cases[][2] = {{"/usr/bin/app", "app"},
                                            {"./a b", "a_b"},
@@ -529,7 +511,6 @@ static void a_process_is_named_after_its_program(void **state)
                                            {"dir/", "dir_"},
                                            {"f\xc3\xbcr", "f__r"},
                                            {"/opt/x/robot-2.1_b", "robot-2.1_b"}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
         snprintf(text, sizeof text, "experiment: x\ncommand: [\"%s\"]\n", cases[i][0]);
@@ -539,11 +520,10 @@ static void a_process_is_named_after_its_program(void **state)
     }
 }
 
-static void several_instances_are_numbered(void **state)
+TEST(several_instances_are_numbered)
 {
     char name[EXPERIMENT_NAME_MAX + 1], p_name[] = "client";
     struct experiment_process p = {.name = p_name, .instances = 1};
-    (void)state;
     experiment_instance_name(&p, 0, name, sizeof name);
     assert_string_equal(name, "client");
     p.instances = 12;
@@ -551,13 +531,12 @@ static void several_instances_are_numbered(void **state)
     assert_string_equal(name, "client.12");
 }
 
-static void findings_are_in_the_order_of_the_file(void **state)
+TEST(findings_are_in_the_order_of_the_file)
 {
     char *printed;
     size_t n;
     struct experiment_diagnostics own = {0};
     FILE *out = open_memstream(&printed, &n);
-    (void)state;
     assert_int_equal(experiment_report(&own, false, (struct experiment_place){7, 3}, "b", "no file '%s'", "x\ny"), 0);
     assert_int_equal(experiment_report(&own, true, (struct experiment_place){2, 9}, "a", "doubtful"), 0);
     assert_int_equal(experiment_report(&own, false, (struct experiment_place){7, 3}, "b", "as well"), 0);
@@ -578,13 +557,12 @@ static void findings_are_in_the_order_of_the_file(void **state)
     experiment_diagnostics_free(&own);
 }
 
-static void a_flood_of_errors_is_counted(void **state)
+TEST(a_flood_of_errors_is_counted)
 {
     char *text, *printed;
     size_t n, m;
     struct experiment *e = NULL;
     FILE *in = open_memstream(&text, &n), *out = open_memstream(&printed, &m);
-    (void)state;
     fputs("experiment: x\ncommand: x\n", in);
     for (int i = 0; i < 3000; i++)
         fprintf(in, "key%d: 1\n", i);
@@ -600,11 +578,10 @@ static void a_flood_of_errors_is_counted(void **state)
     done(e);
 }
 
-static void what_is_too_large_is_refused(void **state)
+TEST(what_is_too_large_is_refused)
 {
     char *text = malloc(EXPERIMENT_FILE_MAX + 1);
     struct experiment *e = NULL;
-    (void)state;
     memset(text, '#', EXPERIMENT_FILE_MAX + 1);
     assert_int_equal(experiment_read(text, EXPERIMENT_FILE_MAX + 1, &e, &found), BEZEL_EMALFORMED);
     assert_non_null(strstr(found.list[0].sentence, "larger"));
@@ -621,12 +598,11 @@ static void what_is_too_large_is_refused(void **state)
     free(text);
 }
 
-static void entries_beyond_the_maximum_are_refused(void **state)
+TEST(entries_beyond_the_maximum_are_refused)
 {
     char *text;
     size_t n;
     FILE *in = open_memstream(&text, &n);
-    (void)state;
     fputs("experiment: x\nprocesses:\n", in);
     for (int i = 0; i < EXPERIMENT_PROCESSES_MAX + 1; i++)
         fprintf(in, "- {name: p%d, command: x}\n", i);
@@ -636,7 +612,7 @@ static void entries_beyond_the_maximum_are_refused(void **state)
 }
 
 /* Texts with characters that YAML must escape are read back from the output of experiment_print(). */
-static void odd_texts_survive_printing(void **state)
+TEST(odd_texts_survive_printing)
 {
     static const char *const texts[] = {
         "plain", "-",       "- x",     "a: b",    "#no comment", "a #b",
@@ -647,7 +623,6 @@ static void odd_texts_survive_printing(void **state)
         "\\x85", "\\u2028", "\\u2029", "\\ufeff", "\\ufffe",     "\xc3\xa4\xf0\x9f\x8e\xac",
         "---",   "...",     "010",     "1 ms",    "\\\\",        "x,y",
         "x]",    "=",       "<<"};
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char text[512];
         snprintf(text, sizeof text,
@@ -681,9 +656,8 @@ static void warns_of_cpus(const char *yaml, uint32_t cpus, const char *of)
     "experiment: x\nsensing:\n  real-time: {policy: fifo" keys "}\n  poll: {mode: busy-wait}\nnodes: {" nodes          \
     "}\nprocesses: [{name: x, node: a, command: x}]\n"
 
-static void a_placement_that_starves_a_machine_draws_a_warning(void **state)
+TEST(a_placement_that_starves_a_machine_draws_a_warning)
 {
-    (void)state;
     warns_of_cpus(BUSY("a: {}", ", cpu: 1"), 2, NULL);
     warns_of_cpus(BUSY("a: {}", ", cpu: 2"), 2, "CPUs 0 .. 1");
     warns_of_cpus(BUSY("a: {}", ", cpu: 1, io-cpu: [0, 7]"), 2, "CPUs 0 .. 1");
@@ -705,13 +679,12 @@ static void a_placement_that_starves_a_machine_draws_a_warning(void **state)
 }
 
 /* The file has twice what a message holds; each node is sent its own part. */
-static void what_one_of_a_thousand_nodes_has_to_know_fits_into_a_message(void **state)
+TEST(what_one_of_a_thousand_nodes_has_to_know_fits_into_a_message)
 {
     char *text = NULL, *part = NULL;
     size_t n = 0, m = 0;
     struct experiment *e = NULL;
     struct experiment_diagnostics none;
-    (void)state;
     FILE *out = open_memstream(&text, &n);
     assert_non_null(out);
     fputs("experiment: many\nnodes:\n", out);
@@ -734,34 +707,4 @@ static void what_one_of_a_thousand_nodes_has_to_know_fits_into_a_message(void **
     experiment_free(e);
     free(text);
     free(part);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_one_of_a_thousand_nodes_has_to_know_fits_into_a_message),
-        cmocka_unit_test(two_lines_are_an_experiment),
-        cmocka_unit_test(the_full_file_sets_every_key),
-        cmocka_unit_test(rings_are_of_the_processes_that_are_started),
-        cmocka_unit_test(a_pattern_can_match_a_name),
-        cmocka_unit_test(texts_too_long_for_the_system_are_refused_with_the_bound),
-        cmocka_unit_test(the_metric_of_a_limit_has_a_name_of_at_most_so_many_characters),
-        cmocka_unit_test(more_processes_than_the_store_accepts_are_refused),
-        cmocka_unit_test(globs_that_match_nothing_are_refused),
-        cmocka_unit_test(a_nodes_folder_is_the_same_however_it_is_written),
-        cmocka_unit_test(the_policy_follows_from_the_limits),
-        cmocka_unit_test(a_policy_that_is_not_named_does_not_poll_more_often_than_the_file_says),
-        cmocka_unit_test(limits_that_no_records_meet_exclude_each_other),
-        cmocka_unit_test(commands_are_split_at_blanks),
-        cmocka_unit_test(what_needs_a_shell_is_refused),
-        cmocka_unit_test(a_process_is_named_after_its_program),
-        cmocka_unit_test(several_instances_are_numbered),
-        cmocka_unit_test(findings_are_in_the_order_of_the_file),
-        cmocka_unit_test(a_flood_of_errors_is_counted),
-        cmocka_unit_test(what_is_too_large_is_refused),
-        cmocka_unit_test(entries_beyond_the_maximum_are_refused),
-        cmocka_unit_test(odd_texts_survive_printing),
-        cmocka_unit_test(a_placement_that_starves_a_machine_draws_a_warning),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,12 +9,7 @@
 #include "base/units.h"
 #include "config/schema.h"
 #include "tests/lib/experiments.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 enum { KEYS_MAX = 192, PATH_LENGTH = 128, ROW_LENGTH = 512 };
 
@@ -154,18 +149,16 @@ static void check_keys(const char *prefix, const struct schema_field *fields, co
     }
 }
 
-static void every_key_is_in_the_document(void **state)
+TEST(every_key_is_in_the_document)
 {
-    (void)state;
     complaints = 0;
     check_keys("", schema_experiment, &schema_defaults);
     assert_true(key_count > 30);
     assert_int_equal(complaints, 0);
 }
 
-static void every_row_is_about_a_key(void **state)
+TEST(every_row_is_about_a_key)
 {
-    (void)state;
     complaints = 0;
     for (const char *row = document; (row = strstr(row, "\n| `")) != NULL; row++) {
         char path[PATH_LENGTH];
@@ -203,10 +196,9 @@ static void read_example(const char *yaml, int n)
     experiment_diagnostics_free(&found);
 }
 
-static void every_example_is_right(void **state)
+TEST(every_example_is_right)
 {
     int examples = 0;
-    (void)state;
     complaints = 0;
     for (const char *at = document; (at = strstr(at, "\n```yaml\n")) != NULL; examples++) {
         at += strlen("\n```yaml\n");
@@ -221,13 +213,10 @@ static void every_example_is_right(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_key_is_in_the_document),
-                                       cmocka_unit_test(every_row_is_about_a_key),
-                                       cmocka_unit_test(every_example_is_right)};
     size_t n;
     if (file_read("docs/EXPERIMENT.md", 1 << 20, &document, &n) != 0)
         return fprintf(stderr, "docs/EXPERIMENT.md cannot be read\n"), 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_run(NULL, NULL);
     free(document);
     return failed;
 }

@@ -3,15 +3,11 @@
 /* Limits and the metrics that they are on: what is read, and what is refused, with the sentence that says why. */
 #include "base/clock.h"
 #include "config/experiment.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct experiment_diagnostics found;
 
@@ -46,11 +42,10 @@ static void is_placed(const char *rest, const char *text)
     experiment_free(e);
 }
 
-static void a_metric_says_where_it_is_computed_and_what_crosses_the_network(void **unused)
+TEST(a_metric_says_where_it_is_computed_and_what_crosses_the_network)
 {
     static const char one[] = "All nodes are of one machine, so nothing of this crosses a network.\n";
     char text[512];
-    (void)unused;
     is_placed("", "");
     snprintf(
         text, sizeof text,
@@ -83,7 +78,7 @@ static void a_metric_says_where_it_is_computed_and_what_crosses_the_network(void
               text);
 }
 
-static void metrics_are_refused_with_what_is_wrong_with_them(void **unused)
+TEST(metrics_are_refused_with_what_is_wrong_with_them)
 {
     static const struct {
         const char *rest, *path, *sentence;
@@ -144,7 +139,6 @@ static void metrics_are_refused_with_what_is_wrong_with_them(void **unused)
         {"metrics: {m: {mean: v, of: a}}\nlimits: [{expect: m >= 1 ms}, {expect: m <= 5}]\n", "limits[1].expect",
          "has no unit, and another limit on the same metric has a unit of time"},
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct experiment *e = NULL;
         assert_int_equal(read_text(cases[i].rest, &e), BEZEL_EMALFORMED);
@@ -158,7 +152,7 @@ static void metrics_are_refused_with_what_is_wrong_with_them(void **unused)
     }
 }
 
-static void bounds_are_read_with_sign_and_unit(void **unused)
+TEST(bounds_are_read_with_sign_and_unit)
 {
     static const struct {
         const char *bound;
@@ -166,7 +160,6 @@ static void bounds_are_read_with_sign_and_unit(void **unused)
         enum experiment_unit unit;
     } cases[] = {{"-2.5", -2.5, UNIT_NUMBER}, {"  -2.5", -2.5, UNIT_NUMBER}, {"3", 3, UNIT_NUMBER},
                  {"0", 0, UNIT_NUMBER},       {"2 ms", 2e6, UNIT_DURATION},  {" 2 ms", 2e6, UNIT_DURATION}};
-    (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char rest[256];
         snprintf(rest, sizeof rest, "metrics: {m: {mean: v, of: a}}\nlimits: [{expect: 'm >= %s  '}]\n",
@@ -180,18 +173,16 @@ static void bounds_are_read_with_sign_and_unit(void **unused)
 }
 
 /* Zero is the same in every unit. */
-static void a_bound_of_zero_needs_no_unit_beside_a_time(void **unused)
+TEST(a_bound_of_zero_needs_no_unit_beside_a_time)
 {
-    (void)unused;
     struct experiment *e =
         read_good("metrics: {m: {mean: v, of: a}}\nlimits: [{expect: m <= 1 ms}, {expect: m >= 0}]\n");
     assert_true(e->metrics[0].in_time);
     experiment_free(e);
 }
 
-static void a_built_in_metric_that_the_file_does_not_define_is_as_the_manual_says(void **unused)
+TEST(a_built_in_metric_that_the_file_does_not_define_is_as_the_manual_says)
 {
-    (void)unused;
     struct experiment *e = read_good("limits: [{expect: monitoring_latency <= 1 ms}]\n");
     assert_int_equal(e->metric_count, 1);
     assert_int_equal(e->metrics[0].kind, METRIC_LATENCY);
@@ -200,10 +191,9 @@ static void a_built_in_metric_that_the_file_does_not_define_is_as_the_manual_say
     experiment_free(e);
 }
 
-static void a_built_in_metric_is_of_the_node(void **unused)
+TEST(a_built_in_metric_is_of_the_node)
 {
     static const char *const entries[] = {"per: node", "window: 2s", "window: 2s, per: node"};
-    (void)unused;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         char rest[128];
         snprintf(rest, sizeof rest, "metrics: {storing_latency: {%s}}\n", entries[i]);
@@ -215,13 +205,12 @@ static void a_built_in_metric_is_of_the_node(void **unused)
 }
 
 /* Its entry is no metric: those behind it move up. It is printed where a limit reads it, and then read as it was. */
-static void the_cpu_use_has_a_window_and_does_not_slow_decisions(void **unused)
+TEST(the_cpu_use_has_a_window_and_does_not_slow_decisions)
 {
     static const struct {
         const char *metrics;
         int64_t window;
     } cases[] = {{"", CLOCK_S}, {"sensor_cpu: {per: node}, ", CLOCK_S}, {"sensor_cpu: {window: 4 s}, ", 4 * CLOCK_S}};
-    (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char rest[300], *printed = NULL;
         size_t n;
@@ -251,9 +240,8 @@ static void the_cpu_use_has_a_window_and_does_not_slow_decisions(void **unused)
 }
 
 /* Half of the age is shorter than the shortest period, which the file sets elsewhere. */
-static void an_age_that_no_period_suits_is_refused(void **unused)
+TEST(an_age_that_no_period_suits_is_refused)
 {
-    (void)unused;
     struct experiment *e = NULL;
     assert_int_equal(read_text("sensing: {poll: {period: 60ms}}\nlimits: [{hold: sensor_cpu <= 5 %}]\n"
                                "adapt: {by: manager, every: 100ms, max-age: 100ms}\n",
@@ -264,9 +252,8 @@ static void an_age_that_no_period_suits_is_refused(void **unused)
 }
 
 /* As many metrics as there may be, and a limit on a built-in one that would be one more. */
-static void a_built_in_metric_beyond_the_last_is_refused(void **unused)
+TEST(a_built_in_metric_beyond_the_last_is_refused)
 {
-    (void)unused;
     for (int more = 0; more < 2; more++) {
         char rest[8000];
         struct experiment *e = NULL;
@@ -280,7 +267,7 @@ static void a_built_in_metric_beyond_the_last_is_refused(void **unused)
     }
 }
 
-static void the_age_of_observations_bounds_the_period(void **unused)
+TEST(the_age_of_observations_bounds_the_period)
 {
     static const struct {
         const char *adapt;
@@ -294,7 +281,6 @@ static void the_age_of_observations_bounds_the_period(void **unused)
         {"every: 100ms, max-age: 300ms, period: 1ms .. 150ms", 150 * CLOCK_MS, NULL},
         {"every: 100ms, max-age: 300ms, period: 1ms .. 151ms", 0, "more than half of adapt.max-age"},
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char rest[256];
         struct experiment *e = NULL;
@@ -311,7 +297,7 @@ static void the_age_of_observations_bounds_the_period(void **unused)
 }
 
 /* Longer only where nothing says how soon or how many records are taken; as far as a ring allows. */
-static void the_period_may_lengthen_where_the_file_leaves_it_open(void **unused)
+TEST(the_period_may_lengthen_where_the_file_leaves_it_open)
 {
     static const struct {
         const char *rest;
@@ -333,7 +319,6 @@ static void the_period_may_lengthen_where_the_file_leaves_it_open(void **unused)
         {"limits: [{expect: lost_ratio <= 1 %}]", CLOCK_MS},
         {"limits: [{hold: sensor_cpu <= 5 %}]", CLOCK_MS},
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct experiment *e = read_good(cases[i].rest);
         assert_int_equal(e->sensing.period, CLOCK_MS);
@@ -343,7 +328,7 @@ static void the_period_may_lengthen_where_the_file_leaves_it_open(void **unused)
 }
 
 /* Where a limit on programs may want a reason, and nothing is so tight that the sampler could break it. */
-static void scheduling_is_sampled_unasked_where_it_may_be(void **unused)
+TEST(scheduling_is_sampled_unasked_where_it_may_be)
 {
 #define RATE    "metrics: {fps: {rate: a}}\n"
 #define SLOW    "{expect: fps >= 1}"
@@ -368,7 +353,6 @@ static void scheduling_is_sampled_unasked_where_it_may_be(void **unused)
         {RATE "limits: [" SLOW ", {expect: storing_latency <= 9 ms}]", false},
         {"metrics: {fps: {rate: a}, waits: {max: waiting, of: thread_scheduling}}\nlimits: [" SLOW "]", false},
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = NULL;
         size_t n;
@@ -385,7 +369,7 @@ static void scheduling_is_sampled_unasked_where_it_may_be(void **unused)
     }
 }
 
-static void the_shortest_latency_of_the_file_is_asked_for(void **unused)
+TEST(the_shortest_latency_of_the_file_is_asked_for)
 {
     static const struct {
         const char *rest;
@@ -397,7 +381,6 @@ static void the_shortest_latency_of_the_file_is_asked_for(void **unused)
         {"limits: [{expect: monitoring_latency <= 2 ms}, {expect: lost_ratio <= 1 %}]", 2 * CLOCK_MS},
         {"metrics: {fps: {rate: a}}\nlimits: [{expect: sensor_cpu <= 1 %}, {expect: fps <= 2}]", 0},
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct experiment *e = read_good(cases[i].rest);
         assert_int_equal(experiment_asked_latency(e), cases[i].asked);
@@ -406,7 +389,7 @@ static void the_shortest_latency_of_the_file_is_asked_for(void **unused)
 }
 
 /* What one value decides has no tolerance that could hide it, unless the file says so. */
-static void the_tolerance_of_a_single_extreme_is_none_by_default(void **unused)
+TEST(the_tolerance_of_a_single_extreme_is_none_by_default)
 {
     static const struct {
         const char *metric, *limit;
@@ -429,7 +412,6 @@ static void the_tolerance_of_a_single_extreme_is_none_by_default(void **unused)
         {"max: v, of: a", "lost_ratio <= 1 %", 0.01},
         {"max: v, of: a", "sensor_cpu <= 1 %", 0.01},
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char rest[256];
         snprintf(rest, sizeof rest, "metrics: {m: {%s}}\nlimits: [{expect: %s}]\n", cases[i].metric, cases[i].limit);
@@ -440,9 +422,8 @@ static void the_tolerance_of_a_single_extreme_is_none_by_default(void **unused)
     }
 }
 
-static void metrics_and_limits_of_another_file_take_the_place_of_those_that_are_there(void **unused)
+TEST(metrics_and_limits_of_another_file_take_the_place_of_those_that_are_there)
 {
-    (void)unused;
     static const char other[] =
         "experiment: other\nmetrics: {lag: {max: v, of: a}}\nlimits: [{hold: lag <= 2}, {expect: "
         "sensor_cpu <= 5 %}]\nnodes: {unread: 7}\n",
@@ -465,9 +446,8 @@ static void metrics_and_limits_of_another_file_take_the_place_of_those_that_are_
     experiment_free(e);
 }
 
-static void a_metric_of_two_has_their_unit_window_and_place(void **unused)
+TEST(a_metric_of_two_has_their_unit_window_and_place)
 {
-    (void)unused;
     struct experiment *e =
         read_good("metrics:\n  sensor_cpu: {window: 5 s}\n  m: {difference: [a, b]}\n  n: {ratio: [b, a]}\n"
                   "  a: {max: f, of: x, per: node, window: 2 s}\n  b: {max: f, of: y, per: node}\n"
@@ -489,9 +469,8 @@ static void a_metric_of_two_has_their_unit_window_and_place(void **unused)
     experiment_free(e);
 }
 
-static void a_limit_on_an_interval_is_global_and_has_a_manager(void **unused)
+TEST(a_limit_on_an_interval_is_global_and_has_a_manager)
 {
-    (void)unused;
     struct experiment *e = read_good("metrics: {e2e: {interval: [frame_captured, frame_shown], match: frame, quantile: "
                                      "99 %, window: 5 s}}\nlimits: [{hold: e2e <= 80 ms}]\n");
     const struct experiment_metric *m = &e->metrics[0];
@@ -518,9 +497,8 @@ static void a_limit_on_an_interval_is_global_and_has_a_manager(void **unused)
     experiment_free(e);
 }
 
-static void what_may_not_happen_once_has_no_tolerance(void **unused)
+TEST(what_may_not_happen_once_has_no_tolerance)
 {
-    (void)unused;
     static const struct {
         const char *metric, *limit;
         double tolerance;
@@ -541,29 +519,4 @@ static void what_may_not_happen_once_has_no_tolerance(void **unused)
             fail_msg("%s: %g", text, e->limits[0].tolerance);
         experiment_free(e);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(metrics_and_limits_of_another_file_take_the_place_of_those_that_are_there),
-        cmocka_unit_test(a_limit_on_an_interval_is_global_and_has_a_manager),
-        cmocka_unit_test(what_may_not_happen_once_has_no_tolerance),
-        cmocka_unit_test(a_metric_of_two_has_their_unit_window_and_place),
-        cmocka_unit_test(a_metric_says_where_it_is_computed_and_what_crosses_the_network),
-        cmocka_unit_test(metrics_are_refused_with_what_is_wrong_with_them),
-        cmocka_unit_test(bounds_are_read_with_sign_and_unit),
-        cmocka_unit_test(a_bound_of_zero_needs_no_unit_beside_a_time),
-        cmocka_unit_test(a_built_in_metric_that_the_file_does_not_define_is_as_the_manual_says),
-        cmocka_unit_test(a_built_in_metric_is_of_the_node),
-        cmocka_unit_test(the_cpu_use_has_a_window_and_does_not_slow_decisions),
-        cmocka_unit_test(an_age_that_no_period_suits_is_refused),
-        cmocka_unit_test(a_built_in_metric_beyond_the_last_is_refused),
-        cmocka_unit_test(the_age_of_observations_bounds_the_period),
-        cmocka_unit_test(the_period_may_lengthen_where_the_file_leaves_it_open),
-        cmocka_unit_test(scheduling_is_sampled_unasked_where_it_may_be),
-        cmocka_unit_test(the_shortest_latency_of_the_file_is_asked_for),
-        cmocka_unit_test(the_tolerance_of_a_single_extreme_is_none_by_default),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,12 +8,7 @@
 #include "base/file.h"
 #include "tests/lib/experiments.h"
 #include "tests/lib/no_memory.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 /* Fails each allocation in turn, until the reader makes fewer. */
 static void fail_each_of(const char *text, size_t n, int expected, long least)
@@ -46,16 +41,14 @@ static void fail_each(const char *path, int expected)
     free(text);
 }
 
-static void a_good_file_survives_want_of_memory(void **state)
+TEST(a_good_file_survives_want_of_memory)
 {
-    (void)state;
     fail_each("tests/golden/experiments/full.yaml", 0);
 }
 
 /* The last error that is found is one of memory too, and whatever reads on after it hides it. */
-static void a_file_of_what_is_not_supported_survives_want_of_memory(void **state)
+TEST(a_file_of_what_is_not_supported_survives_want_of_memory)
 {
-    (void)state;
     char text[256];
     static const char *const wrong[] = {"!t []", "&a []", "!t x", "&a x", "*a", "!t {}"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -64,16 +57,7 @@ static void a_file_of_what_is_not_supported_survives_want_of_memory(void **state
     }
 }
 
-static void a_wrong_file_survives_want_of_memory(void **state)
+TEST(a_wrong_file_survives_want_of_memory)
 {
-    (void)state;
     fail_each("tests/golden/experiments/ten-wrong-things.yaml", BEZEL_EMALFORMED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_good_file_survives_want_of_memory),
-                                       cmocka_unit_test(a_wrong_file_survives_want_of_memory),
-                                       cmocka_unit_test(a_file_of_what_is_not_supported_survives_want_of_memory)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,14 +8,10 @@
 #include "sensor/shm/journal.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/one_record.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(bounded, (int64, number, "1"));
 BEZEL_ASPECT(unbounded, (int64, number, "1"));
@@ -91,9 +87,8 @@ static void end(struct fixture *f)
     fixture_end(f);
 }
 
-static void of_rules_that_match_the_last_counts(void **unused)
+TEST(of_rules_that_match_the_last_counts)
 {
-    (void)unused;
     const struct experiment_rule list[] = {
         {(char *)"*", 4}, {(char *)"frame_*", 3}, {(char *)"frame_shown", 0}, {NULL, 7}};
     assert_int_equal(expiry_bound(NULL, "tick"), 0);
@@ -110,9 +105,8 @@ static void poll_at_age(struct fixture *f, int64_t age)
     external_poll(f->external, clock_now() + age);
 }
 
-static void what_is_older_than_its_bound_is_counted_and_not_shown(void **unused)
+TEST(what_is_older_than_its_bound_is_counted_and_not_shown)
 {
-    (void)unused;
     struct fixture f;
     open_fixture(&f, rules, true);
     poll_at_age(&f, CLOCK_S);
@@ -133,9 +127,8 @@ static void take(struct fixture *f, int64_t time, int64_t now)
     expiry_take(f->external, external_process(f->external, 0), ONE_RECORD(time, 1, (uint64_t[]){0}), now);
 }
 
-static void what_is_as_old_as_its_bound_is_young_enough(void **unused)
+TEST(what_is_as_old_as_its_bound_is_young_enough)
 {
-    (void)unused;
     struct fixture f;
     open_fixture(&f, rules, true);
     poll_at_age(&f, 0);
@@ -149,9 +142,8 @@ static void what_is_as_old_as_its_bound_is_young_enough(void **unused)
     end(&f);
 }
 
-static void what_bezel_records_of_itself_does_not_expire(void **unused)
+TEST(what_bezel_records_of_itself_does_not_expire)
 {
-    (void)unused;
     static const struct experiment_rule all[] = {{(char *)"*", 100 * CLOCK_MS}, {NULL, 0}};
     static const struct dict_aspect own = {.name = "own", .field_count = 1, .fields = {{DICT_INT64, "n", "1", ""}}};
     struct fixture f;
@@ -170,9 +162,8 @@ static void what_bezel_records_of_itself_does_not_expire(void **unused)
     fixture_end(&f);
 }
 
-static void what_is_young_enough_is_shown(void **unused)
+TEST(what_is_young_enough_is_shown)
 {
-    (void)unused;
     struct fixture f;
     open_fixture(&f, patient, true);
     poll_at_age(&f, 0);
@@ -183,9 +174,8 @@ static void what_is_young_enough_is_shown(void **unused)
     end(&f);
 }
 
-static void it_is_counted_where_nobody_looks(void **unused)
+TEST(it_is_counted_where_nobody_looks)
 {
-    (void)unused;
     struct fixture f;
     open_fixture(&f, rules, false);
     poll_at_age(&f, CLOCK_S);
@@ -193,9 +183,8 @@ static void it_is_counted_where_nobody_looks(void **unused)
     end(&f);
 }
 
-static void it_is_counted_of_a_process_that_has_ended(void **unused)
+TEST(it_is_counted_of_a_process_that_has_ended)
 {
-    (void)unused;
     struct fixture f;
     open_fixture(&f, rules, true);
     fixture_wait(fixture_spawn(record_both, NULL));
@@ -208,9 +197,8 @@ static void it_is_counted_of_a_process_that_has_ended(void **unused)
     end(&f);
 }
 
-static void without_rules_there_is_nothing(void **unused)
+TEST(without_rules_there_is_nothing)
 {
-    (void)unused;
     struct fixture f;
     open_fixture(&f, NULL, true);
     poll_at_age(&f, CLOCK_S);
@@ -219,9 +207,8 @@ static void without_rules_there_is_nothing(void **unused)
     end(&f);
 }
 
-static void a_process_is_not_removed_before_its_expiry_is_reported(void **unused)
+TEST(a_process_is_not_removed_before_its_expiry_is_reported)
 {
-    (void)unused;
     struct fixture f;
     open_fixture(&f, rules, true);
     poll_at_age(&f, CLOCK_S);
@@ -234,17 +221,6 @@ static void a_process_is_not_removed_before_its_expiry_is_reported(void **unused
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_rules_that_match_the_last_counts),
-        cmocka_unit_test(what_is_older_than_its_bound_is_counted_and_not_shown),
-        cmocka_unit_test(what_is_as_old_as_its_bound_is_young_enough),
-        cmocka_unit_test(what_bezel_records_of_itself_does_not_expire),
-        cmocka_unit_test(what_is_young_enough_is_shown),
-        cmocka_unit_test(it_is_counted_where_nobody_looks),
-        cmocka_unit_test(it_is_counted_of_a_process_that_has_ended),
-        cmocka_unit_test(without_rules_there_is_nothing),
-        cmocka_unit_test(a_process_is_not_removed_before_its_expiry_is_reported),
-    };
     setenv("BEZEL_CLOCK", "monotonic", 1); /* ages are of that clock, to the nanosecond */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -2,14 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "export/export_internal.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <sqlite3.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct model_node node = {.name = "studio"};
 static struct model_process first = {.node = &node, .name = "first", .pid = 1};
@@ -55,9 +52,8 @@ static void has(const char *query, const char *wanted)
 
 /* Two programs may declare a field of one name with two types, and names that SQLite takes for one: each has a column.
  */
-static void what_programs_declare_otherwise_has_columns_of_its_own(void **state)
+TEST(what_programs_declare_otherwise_has_columns_of_its_own)
 {
-    (void)state;
     struct export_database *x = export_database_open(scratch_dir);
     assert_non_null(x);
     first.dict = declare("shown", (struct dict_field){DICT_INT64, "pid", "1", ""},
@@ -78,10 +74,9 @@ static void what_programs_declare_otherwise_has_columns_of_its_own(void **state)
     dict_free(second.dict);
 }
 
-static void without_its_folder_there_is_none(void **state)
+TEST(without_its_folder_there_is_none)
 {
     char path[PATH_MAX];
-    (void)state;
     snprintf(path, sizeof path, "%s/absent", scratch_dir);
     assert_null(export_database_open(path));
     assert_int_equal(export_database_close(NULL), 0);
@@ -89,9 +84,5 @@ static void without_its_folder_there_is_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_its_folder_there_is_none),
-        cmocka_unit_test(what_programs_declare_otherwise_has_columns_of_its_own),
-    };
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

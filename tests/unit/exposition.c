@@ -1,14 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "mediators/metrics/exposition.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct exposition_family gauge = {"size", EXPOSITION_GAUGE, NULL, "a \"size\"\nof\\it"},
                                       states = {"state", EXPOSITION_STATES, NULL, "."},
@@ -38,10 +35,9 @@ static void assert_text(struct text *t, const char *wanted)
 #define LABELS(...) ((const struct exposition_label[]){__VA_ARGS__, {0}})
 
 /* Names that are not one stay two, whatever bytes they have. */
-static void test_names_are_mapped_without_collision(void **state)
+TEST(test_names_are_mapped_without_collision)
 {
     struct text t;
-    (void)state;
     open_text(&t, 10);
     t.x.run = "a\"b\\c\nd";
     exposition_begin(&t.x, &gauge);
@@ -52,10 +48,9 @@ static void test_names_are_mapped_without_collision(void **state)
                     "size{run=\"a\\\"b\\\\c\\nd\",name=\"\\\\x5CxFF\"} 18446744073709551615\n");
 }
 
-static void test_numbers_come_back_as_they_were(void **state)
+TEST(test_numbers_come_back_as_they_were)
 {
     struct text t;
-    (void)state;
     open_text(&t, 10);
     exposition_begin(&t.x, &gauge);
     exposition_number(&t.x, NULL, 0.1);
@@ -68,10 +63,9 @@ static void test_numbers_come_back_as_they_were(void **state)
 }
 
 /* A state or histogram of which a part has no room is left out as a whole; a family without samples has no head. */
-static void test_what_has_no_room_is_counted(void **state)
+TEST(test_what_has_no_room_is_counted)
 {
     struct text t;
-    (void)state;
     open_text(&t, 3);
     exposition_begin(&t.x, &states);
     exposition_states(&t.x, NULL, names, 1);
@@ -85,10 +79,9 @@ static void test_what_has_no_room_is_counted(void **state)
                     "# TYPE size gauge\n# HELP size a \\\"size\\\"\\nof\\\\it\nsize 7\n");
 }
 
-static void test_histograms_are_cumulative(void **state)
+TEST(test_histograms_are_cumulative)
 {
     struct text t;
-    (void)state;
     open_text(&t, 10);
     exposition_begin(&t.x, &times);
     exposition_histogram(&t.x, LABELS({"node", "a"}), (const double[]){0.001, 1}, (const uint64_t[]){1, 0, 2}, 2, 4.5);
@@ -96,15 +89,4 @@ static void test_histograms_are_cumulative(void **state)
                     "time_seconds_bucket{node=\"a\",le=\"0.001\"} 1\ntime_seconds_bucket{node=\"a\",le=\"1\"} 1\n"
                     "time_seconds_bucket{node=\"a\",le=\"+Inf\"} 3\ntime_seconds_count{node=\"a\"} 3\n"
                     "time_seconds_sum{node=\"a\"} 4.5\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_are_mapped_without_collision),
-        cmocka_unit_test(test_numbers_come_back_as_they_were),
-        cmocka_unit_test(test_what_has_no_room_is_counted),
-        cmocka_unit_test(test_histograms_are_cumulative),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

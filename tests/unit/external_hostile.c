@@ -10,19 +10,15 @@
 #include "mdr/parts.h"
 #include "sensor/shm/segment.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(two, (int64, number, "1"), (float64, half, "1"));
 
@@ -102,11 +98,10 @@ static void try_damage(void (*damage)(struct segment *, struct bezel_ring *), bo
     fixture_end(&f);
 }
 
-static void counters_that_cannot_be_are_reported_and_their_process_is_unknown(void **unused)
+TEST(counters_that_cannot_be_are_reported_and_their_process_is_unknown)
 {
     static void (*const damages[])(struct segment *, struct bezel_ring *) = {
         of_attempts, of_no_attempts, of_an_attempt_at_nothing, of_losses, of_losses_without_a_ring, of_the_session};
-    (void)unused;
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++)
         try_damage(damages[i], true, "BEZEL-COUNTERS");
     try_damage(of_its_begin, false, "BEZEL-COUNTERS");
@@ -114,9 +109,8 @@ static void counters_that_cannot_be_are_reported_and_their_process_is_unknown(vo
 }
 
 /* Of what no dictionary explains there are counters all the same. */
-static void what_a_broken_dictionary_does_not_explain_is_counted(void **unused)
+TEST(what_a_broken_dictionary_does_not_explain_is_counted)
 {
-    (void)unused;
     try_damage(of_the_dictionary, false, "BEZEL-DICT-BROKEN");
 }
 
@@ -143,9 +137,8 @@ static void record_whatever_it_is_told(void *unused)
             atomic_store(&s->enable[i], SEGMENT_RECORD);
 }
 
-static void who_records_on_when_it_is_to_stop_is_not_waited_for(void **unused)
+TEST(who_records_on_when_it_is_to_stop_is_not_waited_for)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true}, .may_end_open = true};
     fixture_open(&f);
     pid_t pid = fixture_spawn(record_whatever_it_is_told, NULL);
@@ -157,9 +150,8 @@ static void who_records_on_when_it_is_to_stop_is_not_waited_for(void **unused)
     fixture_close(&f);
 }
 
-static void a_head_that_lies_breaks_its_ring_alone(void **unused)
+TEST(a_head_that_lies_breaks_its_ring_alone)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true}, .may_end_open = true};
     fixture_open(&f);
     assert_int_equal(fixture_wait(fixture_spawn(lie_about_the_head, NULL)), 0);
@@ -186,9 +178,8 @@ static void lie_beside_a_thread_that_does_not(void *unused)
         _exit(5);
 }
 
-static void a_broken_ring_leaves_the_end_of_the_others_known(void **unused)
+TEST(a_broken_ring_leaves_the_end_of_the_others_known)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true}, .may_end_open = true};
     fixture_open(&f);
     assert_int_equal(fixture_wait(fixture_spawn(lie_beside_a_thread_that_does_not, NULL)), 0);
@@ -217,10 +208,9 @@ static void record_of_no_aspect(void *bits)
 }
 
 /* Its records are read up to that one, wherever it stands and however many are like it, and none from it on. */
-static void a_record_of_no_aspect_breaks_its_ring_and_is_in_no_packet(void **unused)
+TEST(a_record_of_no_aspect_breaks_its_ring_and_is_in_no_packet)
 {
     static const unsigned which[] = {1, 2, 8, 6, 3, 63, 56, 32, 10};
-    (void)unused;
     for (size_t i = 0; i < sizeof which / sizeof *which; i++) {
         struct fixture f = {.options = {.batch = true, .take_all = true}, .may_end_open = true};
         unsigned bits = which[i], first = 0;
@@ -271,9 +261,8 @@ static void see_time(struct fixture *f, const struct packet_header *h, const str
 }
 
 /* Each is stored, and counted as made to fit: neither from the future nor before the one before it. */
-static void times_that_cannot_be_are_made_to_fit_and_counted(void **unused)
+TEST(times_that_cannot_be_are_made_to_fit_and_counted)
 {
-    (void)unused;
     setenv("BEZEL_CLOCK", "monotonic", 1);
     for (int round = 0; round < 2; round++) {
         struct fixture f = {.options = {.batch = true, .take_all = true}, .record = see_time};
@@ -303,9 +292,8 @@ static void take_the_nodes_number(void *dir)
 }
 
 /* Books of instance 0 are the node's own: a process that had this number would speak for the node. */
-static void no_process_has_the_number_of_the_node(void **unused)
+TEST(no_process_has_the_number_of_the_node)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     char path[128];
     fixture_open(&f);
@@ -317,19 +305,4 @@ static void no_process_has_the_number_of_the_node(void **unused)
     snprintf(path, sizeof path, "%s/%016x" SEGMENT_SUFFIX, f.dir, 0);
     assert_int_equal(unlink(path), 0);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters_that_cannot_be_are_reported_and_their_process_is_unknown),
-        cmocka_unit_test(what_a_broken_dictionary_does_not_explain_is_counted),
-        cmocka_unit_test(who_records_on_when_it_is_to_stop_is_not_waited_for),
-        cmocka_unit_test(a_head_that_lies_breaks_its_ring_alone),
-        cmocka_unit_test(a_broken_ring_leaves_the_end_of_the_others_known),
-        cmocka_unit_test(a_record_of_no_aspect_breaks_its_ring_and_is_in_no_packet),
-        cmocka_unit_test(times_that_cannot_be_are_made_to_fit_and_counted),
-        cmocka_unit_test(no_process_has_the_number_of_the_node),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

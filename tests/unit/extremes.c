@@ -13,19 +13,16 @@
 #include "run/rundb/rundb_sqlite.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 #include "views/page/run_view.h"
 #include "views/report/report.h"
 #include "views/top/top_source.h"
 
 #include <inttypes.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static const uint64_t times[] = {
     0,        1, (UINT64_C(1) << 61) - 1, UINT64_C(1) << 61, (UINT64_C(1) << 61) + 1, UINT64_C(1) << 62, INT64_MAX - 1,
@@ -196,10 +193,9 @@ static void look_at_moments(void)
 }
 
 /* Both nodes give all their records, whatever their clocks say. */
-static void readers_take_any_time(void **state)
+TEST_WITH(begin, scratch_end, readers_take_any_time)
 {
     const uint64_t all = 2 * (1 + TIMES * (1 + sizeof durations / sizeof *durations));
-    (void)state;
     for (size_t i = 0; i < OFFSETS; i++)
         for (size_t k = 0; k < OFFSETS; k++) {
             struct record_tables t;
@@ -238,10 +234,9 @@ static void make_run_of_our_clock(void)
 }
 
 /* One record of the teller is of the year 2090, or half a minute ahead: it is newest for nobody. */
-static void a_time_to_come_is_newest_for_nobody(void **state)
+TEST_WITH(begin, scratch_end, a_time_to_come_is_newest_for_nobody)
 {
     const int64_t aheads[] = {CLOCK_S, 29 * CLOCK_S, INT64_C(2000000000) * CLOCK_S};
-    (void)state;
     for (size_t i = 0; i < sizeof aheads / sizeof *aheads; i++) {
         static const uint8_t id[16] = "a run's identity";
         int64_t began = clock_now(), newest, first, last, wall = clock_realtime_offset();
@@ -279,7 +274,7 @@ static void a_time_to_come_is_newest_for_nobody(void **state)
 }
 
 /* What a node tells of itself in the year 2042 does not make a run that goes on that long. */
-static void a_run_that_goes_on_is_no_longer_than_its_time(void **state)
+TEST_WITH(begin, scratch_end, a_run_that_goes_on_is_no_longer_than_its_time)
 {
     static const char rows[] =
         "INSERT INTO nodes VALUES(1, 'desk', zeroblob(16), zeroblob(16), 0, 'desk', 1, 0);"
@@ -289,7 +284,6 @@ static void a_run_that_goes_on_is_no_longer_than_its_time(void **state)
     char path[PATH_MAX + 32], *text;
     struct rundb *db;
     size_t n;
-    (void)state;
     make_run_of_our_clock();
     assert_int_equal(rundb_open(run, &db), 0);
     assert_int_equal(rundb_put_int(db, "started", clock_now() + clock_realtime_offset() - 10 * CLOCK_S), 0);
@@ -310,9 +304,8 @@ static void a_run_that_goes_on_is_no_longer_than_its_time(void **state)
     free(text);
 }
 
-static void sums_stay_in_range(void **state)
+TEST(sums_stay_in_range)
 {
-    (void)state;
     assert_int_equal(saturate_add(INT64_MAX, 1), INT64_MAX);
     assert_int_equal(saturate_add(INT64_MIN, -1), INT64_MIN);
     assert_int_equal(saturate_sub(INT64_MAX, -1), INT64_MAX);
@@ -320,15 +313,4 @@ static void sums_stay_in_range(void **state)
     assert_int_equal(saturate_sub(0, INT64_MIN), INT64_MAX);
     assert_int_equal(saturate_sub(-1, INT64_MIN), INT64_MAX);
     assert_int_equal(saturate_sub(5, 7), -2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(readers_take_any_time, begin, scratch_end),
-        cmocka_unit_test_setup_teardown(a_time_to_come_is_newest_for_nobody, begin, scratch_end),
-        cmocka_unit_test_setup_teardown(a_run_that_goes_on_is_no_longer_than_its_time, begin, scratch_end),
-        cmocka_unit_test(sums_stay_in_range),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,19 +19,15 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/serve_process.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const uint8_t id[16] = {0xb0, 0xe1, [15] = 0xef};
 static const char id_text[] = "b0e10000-0000-0000-0000-0000000000ef";
@@ -333,9 +329,8 @@ static void write_at(const char *dir, const char *stream, off_t at, const char *
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
-static void a_run_that_is_over_comes_home_and_its_copy_is_removed(void **state)
+TEST_WITH(begin, end, a_run_that_is_over_comes_home_and_its_copy_is_removed)
 {
-    (void)state;
     end_there();
     uint64_t bytes = trace_reader_trace_bytes(away);
     assert_true(bytes > 0);
@@ -347,9 +342,8 @@ static void a_run_that_is_over_comes_home_and_its_copy_is_removed(void **state)
 }
 
 /* A note about a process that has recorded goes; that about another one gets its node. */
-static void what_bezel_run_wrote_is_joined(void **state)
+TEST_WITH(begin, end, what_bezel_run_wrote_is_joined)
 {
-    (void)state;
     struct summary *s;
     struct rundb *f;
     end_there();
@@ -370,9 +364,8 @@ static void what_bezel_run_wrote_is_joined(void **state)
     assert_int_equal(rundb_close(f), 0);
 }
 
-static void a_collector_that_was_killed_is_followed_by_one_that_completes_the_run(void **state)
+TEST_WITH(begin, end, a_collector_that_was_killed_is_followed_by_one_that_completes_the_run)
 {
-    (void)state;
     stored_drop(&stored);
     assert_int_equal(fetch(), 0);
     assert_home(true);
@@ -386,9 +379,8 @@ static bool stop_at_once(void *context)
     return *(int *)context -= 1, *(int *)context < 0;
 }
 
-static void one_that_was_interrupted_goes_on_and_what_was_damaged_since_is_copied_again(void **state)
+TEST_WITH(begin, end, one_that_was_interrupted_goes_on_and_what_was_damaged_since_is_copied_again)
 {
-    (void)state;
     struct remote_collector place;
     int turns = 0;
     end_there();
@@ -410,9 +402,8 @@ static void one_that_was_interrupted_goes_on_and_what_was_damaged_since_is_copie
     assert_int_equal(verify(), VERIFY_COMPLETE);
 }
 
-static void what_is_damaged_there_is_not_removed_there(void **state)
+TEST_WITH(begin, end, what_is_damaged_there_is_not_removed_there)
 {
-    (void)state;
     struct mirror_look look;
     end_there();
     write_at(away, "client-101-1", (off_t)sensor->processes[0]->rings[1].starts[7], "damage");
@@ -426,9 +417,8 @@ static void what_is_damaged_there_is_not_removed_there(void **state)
 }
 
 /* Packets whose heads are right: the database knows better. */
-static void what_contradicts_the_database_there_is_not_removed_there(void **state)
+TEST_WITH(begin, end, what_contradicts_the_database_there_is_not_removed_there)
 {
-    (void)state;
     end_there();
     write_at(away, "client-101-1", (off_t)sensor->processes[0]->rings[1].starts[8] - 3, "abc");
     assert_int_equal(fetch(), BEZEL_EMALFORMED);
@@ -439,9 +429,8 @@ static void what_contradicts_the_database_there_is_not_removed_there(void **stat
     assert_int_equal(verify(), VERIFY_DAMAGED);
 }
 
-static void a_stream_that_cannot_be_read_there_is_not_passed_over(void **state)
+TEST_WITH(begin, end, a_stream_that_cannot_be_read_there_is_not_passed_over)
 {
-    (void)state;
     end_there();
     write_at(away, "client-101-1", 0, "damage");
     assert_int_equal(fetch(), BEZEL_EMALFORMED);
@@ -449,9 +438,8 @@ static void a_stream_that_cannot_be_read_there_is_not_passed_over(void **state)
     assert_home(false);
 }
 
-static void another_run_is_refused(void **state)
+TEST_WITH(begin, end, another_run_is_refused)
 {
-    (void)state;
     assert_int_equal(rundb_put(stored.rundb, "run", "00000000-2b1a-4c5d-8e7f-0123456789ab"), 0);
     end_there();
     assert_int_equal(fetch(), BEZEL_EINVAL);
@@ -459,30 +447,11 @@ static void another_run_is_refused(void **state)
     assert_away();
 }
 
-static void the_files_of_the_home_are_not_replaced(void **state)
+TEST_WITH(begin, end, the_files_of_the_home_are_not_replaced)
 {
-    (void)state;
     end_there();
     write_file(away, "experiment.yaml", "experiment: another\n");
     assert_int_equal(fetch(), BEZEL_EMALFORMED);
     assert_non_null(strstr(result.why, "lists a file that no run has"));
     assert_away();
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_run_that_is_over_comes_home_and_its_copy_is_removed),
-        TEST(what_bezel_run_wrote_is_joined),
-        TEST(a_collector_that_was_killed_is_followed_by_one_that_completes_the_run),
-        TEST(one_that_was_interrupted_goes_on_and_what_was_damaged_since_is_copied_again),
-        TEST(what_is_damaged_there_is_not_removed_there),
-        TEST(what_contradicts_the_database_there_is_not_removed_there),
-        TEST(a_stream_that_cannot_be_read_there_is_not_passed_over),
-        TEST(another_run_is_refused),
-        TEST(the_files_of_the_home_are_not_replaced),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,20 +4,16 @@
 #include "base/file.h"
 
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Path of `name` in the scratch folder; of two calls, each has its own. */
 static const char *at(const char *name)
@@ -51,9 +47,8 @@ static void assert_holds(const char *path, const char *text)
     free(data);
 }
 
-static void folders_are_made_with_their_parents(void **state)
+TEST_WITH(scratch_begin, scratch_end, folders_are_made_with_their_parents)
 {
-    (void)state;
     struct stat st;
     umask(0);
     assert_int_equal(file_make_dirs(at("a/b/c"), 0750), 0);
@@ -67,9 +62,8 @@ static void folders_are_made_with_their_parents(void **state)
     assert_true(is_folder(at("a/d")));
 }
 
-static void where_a_file_is_no_folder_can_be(void **state)
+TEST_WITH(scratch_begin, scratch_end, where_a_file_is_no_folder_can_be)
 {
-    (void)state;
     char longest[PATH_MAX + 1];
     assert_int_equal(file_replace(at("file"), "x", 1), 0);
     assert_int_equal(file_make_dirs(at("file"), 0700), BEZEL_ESYS);
@@ -84,9 +78,8 @@ static void where_a_file_is_no_folder_can_be(void **state)
     assert_int_equal(errno, ENAMETOOLONG);
 }
 
-static void a_file_is_read_up_to_its_bound(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_file_is_read_up_to_its_bound)
 {
-    (void)state;
     char *data;
     size_t n;
     assert_int_equal(file_replace(at("ten"), "0123456789", 10), 0);
@@ -107,9 +100,8 @@ static void a_file_is_read_up_to_its_bound(void **state)
     assert_int_equal(close(fd), 0);
 }
 
-static void what_could_block_is_refused_at_once(void **state)
+TEST_WITH(scratch_begin, scratch_end, what_could_block_is_refused_at_once)
 {
-    (void)state;
     char *data;
     size_t n;
     assert_int_equal(mkfifo(at("pipe"), 0600), 0);
@@ -121,9 +113,8 @@ static void what_could_block_is_refused_at_once(void **state)
     assert_null(file_open_dir(at("plain"), 0));
 }
 
-static void links_among_the_last_names_are_refused(void **state)
+TEST_WITH(scratch_begin, scratch_end, links_among_the_last_names_are_refused)
 {
-    (void)state;
     char *data;
     size_t n;
     assert_int_equal(file_make_dirs(at("real/deep"), 0700), 0);
@@ -154,9 +145,8 @@ static void links_among_the_last_names_are_refused(void **state)
     assert_null(file_open_dir(at("link"), 1));
 }
 
-static void a_file_is_replaced_as_a_whole_or_not_at_all(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_file_is_replaced_as_a_whole_or_not_at_all)
 {
-    (void)state;
     int (*const ways[])(const char *, const void *, size_t) = {file_replace, file_replace_lasting};
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(ways[i](at("new"), "first", 5), 0);
@@ -174,9 +164,8 @@ static void a_file_is_replaced_as_a_whole_or_not_at_all(void **state)
     }
 }
 
-static void a_shared_file_has_what_its_folder_grants_the_group(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_shared_file_has_what_its_folder_grants_the_group)
 {
-    (void)state;
     struct stat st;
     static const mode_t folders[] = {0700, 0770, 0750, 02770}, files[] = {0600, 0660, 0640, 0660};
     umask(077);
@@ -193,9 +182,8 @@ static void a_shared_file_has_what_its_folder_grants_the_group(void **state)
     }
 }
 
-static void all_bytes_are_written_or_the_error_is_told(void **state)
+TEST_WITH(scratch_begin, scratch_end, all_bytes_are_written_or_the_error_is_told)
 {
-    (void)state;
     int pipe[2], full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     char got[8] = "";
     assert_int_equal(pipe2(pipe, O_CLOEXEC), 0);
@@ -207,9 +195,8 @@ static void all_bytes_are_written_or_the_error_is_told(void **state)
     close(full), close(pipe[0]), close(pipe[1]);
 }
 
-static void a_tree_is_removed_and_nothing_that_it_links_to(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_tree_is_removed_and_nothing_that_it_links_to)
 {
-    (void)state;
     assert_int_equal(file_make_dirs(at("tree/a/b"), 0700), 0);
     assert_int_equal(file_make_dirs(at("other"), 0700), 0);
     assert_int_equal(file_replace(at("other/file"), "stays", 5), 0);
@@ -223,9 +210,8 @@ static void a_tree_is_removed_and_nothing_that_it_links_to(void **state)
     assert_false(exists(at("other/file")));
 }
 
-static void the_folder_is_the_environments_or_the_users(void **state)
+TEST(the_folder_is_the_environments_or_the_users)
 {
-    (void)state;
     char path[64], standard[FILE_DEFAULT_DIR_BYTES], expected[64];
     snprintf(expected, sizeof expected, "/dev/shm/bezel-%u", (unsigned)geteuid());
     file_default_dir(standard);
@@ -242,9 +228,8 @@ static void the_folder_is_the_environments_or_the_users(void **state)
 }
 
 /* sudo keeps the name of another user's folder, and a container that of one that is not there. */
-static void the_folder_of_a_session_is_the_users_own(void **state)
+TEST_WITH(scratch_begin, scratch_end, the_folder_of_a_session_is_the_users_own)
 {
-    (void)state;
     assert_int_equal(setenv("XDG_RUNTIME_DIR", at(""), 1), 0);
     assert_string_equal(file_runtime_dir(), at(""));
     assert_int_equal(chmod(at(""), 0770), 0);
@@ -262,24 +247,4 @@ static void the_folder_of_a_session_is_the_users_own(void **state)
     assert_null(file_runtime_dir());
     assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
     assert_null(file_runtime_dir());
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_begin, scratch_end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(folders_are_made_with_their_parents),
-        TEST(where_a_file_is_no_folder_can_be),
-        TEST(a_file_is_read_up_to_its_bound),
-        TEST(what_could_block_is_refused_at_once),
-        TEST(links_among_the_last_names_are_refused),
-        TEST(a_file_is_replaced_as_a_whole_or_not_at_all),
-        TEST(a_shared_file_has_what_its_folder_grants_the_group),
-        TEST(all_bytes_are_written_or_the_error_is_told),
-        TEST(a_tree_is_removed_and_nothing_that_it_links_to),
-        cmocka_unit_test(the_folder_is_the_environments_or_the_users),
-        TEST(the_folder_of_a_session_is_the_users_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

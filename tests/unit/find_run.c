@@ -2,21 +2,17 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
 #include "ecs/cli/command.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static char folder[] = "/tmp/bezel-run-XXXXXX";
 
-static void a_run_is_found_by_its_path_and_by_its_name_and_as_the_newest(void **state)
+TEST(a_run_is_found_by_its_path_and_by_its_name_and_as_the_newest)
 {
-    (void)state;
     char run[PATH_MAX], expected[PATH_MAX], part[PATH_MAX + 8];
     struct command_target t = {.runs = folder};
     snprintf(expected, sizeof expected, "%s/first", folder);
@@ -56,8 +52,5 @@ static int remove_folder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_is_found_by_its_path_and_by_its_name_and_as_the_newest),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return test_run(make_folder, remove_folder);
 }

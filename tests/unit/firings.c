@@ -5,12 +5,7 @@
 #include "bezeld/node/firings.h"
 
 #include "base/clock.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #define T0 (1000 * CLOCK_S)
 
@@ -28,9 +23,8 @@ static void fire(uint32_t trigger, int64_t at)
     firings_add(&firings, &(struct message_firing){.trigger = trigger, .at = at, .value = 9});
 }
 
-static void the_latest_of_each_trigger_is_kept(void **state)
+TEST_WITH(setup, NULL, the_latest_of_each_trigger_is_kept)
 {
-    (void)state;
     fire(3, T0);
     fire(1, T0 + 1);
     fire(3, T0 + 2);
@@ -42,18 +36,16 @@ static void the_latest_of_each_trigger_is_kept(void **state)
     assert_true(list[0].trigger == 3 && list[0].at == T0 + 9 && list[0].age == 3);
 }
 
-static void there_is_room_for_so_many_triggers(void **state)
+TEST_WITH(setup, NULL, there_is_room_for_so_many_triggers)
 {
-    (void)state;
     for (uint32_t i = 0; i <= MESSAGE_FIRINGS_MAX; i++)
         fire(i, T0);
     assert_int_equal(firings.count, MESSAGE_FIRINGS_MAX);
     assert_null(firings_find(&firings, MESSAGE_FIRINGS_MAX));
 }
 
-static void it_is_told_once_and_not_often(void **state)
+TEST_WITH(setup, NULL, it_is_told_once_and_not_often)
 {
-    (void)state;
     fire(1, T0);
     assert_true(firings_report_due(&firings, true, T0));
     assert_false(firings_report_due(&firings, true, T0 + CLOCK_S));
@@ -66,21 +58,9 @@ static void it_is_told_once_and_not_often(void **state)
     assert_int_equal(firings.count, 4);
 }
 
-static void nobody_is_told_who_does_not_listen(void **state)
+TEST_WITH(setup, NULL, nobody_is_told_who_does_not_listen)
 {
-    (void)state;
     fire(1, T0);
     assert_false(firings_report_due(&firings, false, T0));
     assert_false(firings_report_due(&firings, true, T0 + 1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_latest_of_each_trigger_is_kept, setup),
-        cmocka_unit_test_setup(there_is_room_for_so_many_triggers, setup),
-        cmocka_unit_test_setup(it_is_told_once_and_not_often, setup),
-        cmocka_unit_test_setup(nobody_is_told_who_does_not_listen, setup),
-    };
-    return cmocka_run_group_tests_name("firings", tests, NULL, NULL);
 }

@@ -7,20 +7,17 @@
 #include "base/folder.h"
 #include "base/file.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { GROUP = 1904242, ALIEN_GROUP = 1904243 };
 
@@ -70,9 +67,8 @@ static void expect(const char *path, const char *sentence)
 
 /* ---- A folder that somebody names -------------------------------------------------------------------------------- */
 
-static void ones_own_folder_is_trusted_unless_everybody_may_write_there(void **state)
+TEST_WITH(scratch_begin, scratch_end, ones_own_folder_is_trusted_unless_everybody_may_write_there)
 {
-    (void)state;
     static const struct {
         mode_t mode;
         const char *said;
@@ -89,9 +85,8 @@ static void ones_own_folder_is_trusted_unless_everybody_may_write_there(void **s
     }
 }
 
-static void a_symbolic_link_is_not_followed_but_those_before_it_are(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_symbolic_link_is_not_followed_but_those_before_it_are)
 {
-    (void)state;
     char link[SCRATCH_PATH + 16], below[SCRATCH_PATH + 32], file[SCRATCH_PATH + 16];
     snprintf(link, sizeof link, "%s/link", scratch_dir);
     snprintf(below, sizeof below, "%s/folder", link);
@@ -108,9 +103,8 @@ static void a_symbolic_link_is_not_followed_but_those_before_it_are(void **state
     expect(file, "is not a directory");
 }
 
-static void what_is_missing_is_made_for_oneself(void **state)
+TEST_WITH(scratch_begin, scratch_end, what_is_missing_is_made_for_oneself)
 {
-    (void)state;
     char path[SCRATCH_PATH + 16], dangling[SCRATCH_PATH + 16];
     struct folder f;
     struct stat st;
@@ -128,9 +122,8 @@ static void what_is_missing_is_made_for_oneself(void **state)
     assert_non_null(strstr(f.why, "is a symbolic link"));
 }
 
-static void anothers_folder_is_trusted_where_it_is_of_a_group_of_ours(void **state)
+TEST_WITH(scratch_begin, scratch_end, anothers_folder_is_trusted_where_it_is_of_a_group_of_ours)
 {
-    (void)state;
     static const struct {
         bool of_root;
         gid_t group;
@@ -155,9 +148,8 @@ static void anothers_folder_is_trusted_where_it_is_of_a_group_of_ours(void **sta
 
 /* ---- The default folder ------------------------------------------------------------------------------------------ */
 
-static void the_default_folder_is_ones_own_alone(void **state)
+TEST_WITH(scratch_begin, scratch_end, the_default_folder_is_ones_own_alone)
 {
-    (void)state;
     static const struct {
         bool own;
         mode_t mode;
@@ -204,9 +196,8 @@ static int opens(const char *name, int flags)
     return fd < 0 ? errno : 0;
 }
 
-static void only_regular_files_of_one_name_are_opened_and_nobody_is_waited_for(void **state)
+TEST_WITH(scratch_begin, scratch_end, only_regular_files_of_one_name_are_opened_and_nobody_is_waited_for)
 {
-    (void)state;
     int at = scratch_folder.fd;
     assert_int_equal(opens("file", O_RDWR), ENOENT);
     assert_int_equal(opens("file", O_RDWR | O_CREAT), 0);
@@ -225,9 +216,8 @@ static void only_regular_files_of_one_name_are_opened_and_nobody_is_waited_for(v
     assert_int_equal(opens("folder", O_RDONLY), EPERM);
 }
 
-static void what_somebody_else_made_counts_in_a_groups_folder_only(void **state)
+TEST_WITH(scratch_begin, scratch_end, what_somebody_else_made_counts_in_a_groups_folder_only)
 {
-    (void)state;
     struct folder f;
     need_root();
     assert_int_equal(opens("file", O_RDWR | O_CREAT), 0);
@@ -242,9 +232,8 @@ static void what_somebody_else_made_counts_in_a_groups_folder_only(void **state)
     folder_close(&f);
 }
 
-static void a_replaced_file_is_not_written_through_a_link(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_replaced_file_is_not_written_through_a_link)
 {
-    (void)state;
     char aim[SCRATCH_PATH + 16], path[SCRATCH_PATH + 16], *text;
     size_t n;
     snprintf(aim, sizeof aim, "%s/aim", scratch_dir);
@@ -267,16 +256,5 @@ int main(void)
 {
     user = 1900000000 + 2 * (uid_t)getpid();
     alien = user + 1;
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
-    const struct CMUnitTest tests[] = {
-        TEST(ones_own_folder_is_trusted_unless_everybody_may_write_there),
-        TEST(a_symbolic_link_is_not_followed_but_those_before_it_are),
-        TEST(what_is_missing_is_made_for_oneself),
-        TEST(anothers_folder_is_trusted_where_it_is_of_a_group_of_ours),
-        TEST(the_default_folder_is_ones_own_alone),
-        TEST(only_regular_files_of_one_name_are_opened_and_nobody_is_waited_for),
-        TEST(what_somebody_else_made_counts_in_a_groups_folder_only),
-        TEST(a_replaced_file_is_not_written_through_a_link),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

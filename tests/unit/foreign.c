@@ -5,17 +5,14 @@
 #include "run/history/summary.h"
 #include "run/rundb/rundb_live.h"
 #include "run/rundb/rundb_sqlite.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct fixture {
     char dir[32], database[48];
@@ -64,16 +61,16 @@ static void assert_refused(const struct fixture *t, int err, const char *words)
         fail_msg("to write: %d, %s; expected %d, %s", found, rundb_why(found), err, words);
 }
 
-static void what_bezel_made_is_taken(void **state)
+TEST_WITH(setup, teardown, what_bezel_made_is_taken)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     struct summary *s;
     assert_int_equal(summary_load(t->dir, &s), 0);
     assert_string_equal(summary_property(s, "name"), "a run");
     summary_free(s);
 }
 
-static void any_other_schema_is_refused(void **state)
+TEST_WITH(setup, teardown, any_other_schema_is_refused)
 {
     static const char *const changes[] = {
         "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'name TEXT NOT NULL,',"
@@ -88,7 +85,7 @@ static void any_other_schema_is_refused(void **state)
         "DROP TABLE notes",
         "ANALYZE",
     };
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     char *right;
     size_t n;
     assert_int_equal(file_read(t->database, 1 << 24, &right, &n), 0);
@@ -100,9 +97,9 @@ static void any_other_schema_is_refused(void **state)
     free(right);
 }
 
-static void another_version_is_named(void **state)
+TEST_WITH(setup, teardown, another_version_is_named)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     char ours[64];
     snprintf(ours, sizeof ours, "reads format %d", RUNDB_VERSION);
     change(t, "PRAGMA user_version = 1234");
@@ -137,27 +134,27 @@ static void is_read(struct fixture *t)
     summary_free(s);
 }
 
-static void formats_before_are_read(void **state)
+TEST_WITH(setup, teardown, formats_before_are_read)
 {
-    change(*state, "DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; PRAGMA user_version = 17");
-    is_read(*state);
-    change(*state, OLDER);
-    is_read(*state);
+    change(*test_state, "DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; PRAGMA user_version = 17");
+    is_read(*test_state);
+    change(*test_state, OLDER);
+    is_read(*test_state);
 }
 
-static void the_format_before_has_its_own_schema(void **state)
+TEST_WITH(setup, teardown, the_format_before_has_its_own_schema)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     change(t, "PRAGMA user_version = 16");
     assert_refused(t, BEZEL_EMALFORMED, "its schema has something more than that of format 16");
     change(t, OLDER "; DROP TABLE notes");
     assert_refused(t, BEZEL_EMALFORMED, "its schema");
 }
 
-static void what_is_no_file_is_not_opened(void **state)
+TEST_WITH(setup, teardown, what_is_no_file_is_not_opened)
 {
     static const char *const names[] = {"run.db-journal", "run.db-wal", "run.db-shm", "run.db"};
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     char path[64];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", t->dir, names[i]);
@@ -175,9 +172,9 @@ static void what_is_no_file_is_not_opened(void **state)
 }
 
 /* Root may open every file, so a child without root's rights tries it. */
-static void what_may_not_be_read_is_refused_with_the_reason_of_the_system(void **state)
+TEST_WITH(setup, teardown, what_may_not_be_read_is_refused_with_the_reason_of_the_system)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     struct summary *s;
     int status;
     assert_int_equal(chmod(t->dir, 0755), 0);
@@ -192,9 +189,9 @@ static void what_may_not_be_read_is_refused_with_the_reason_of_the_system(void *
     assert_int_equal(status, 0);
 }
 
-static void what_is_too_large_is_not_read(void **state)
+TEST_WITH(setup, teardown, what_is_too_large_is_not_read)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     struct summary *s;
     change(t, "INSERT INTO events VALUES(1, 1, CAST(zeroblob(100000000) AS TEXT))");
     assert_int_equal(summary_load(t->dir, &s), BEZEL_EMALFORMED);
@@ -203,16 +200,4 @@ static void what_is_too_large_is_not_read(void **state)
               " WHERE x < 2100000) SELECT x, 1, '' FROM c");
     assert_int_equal(summary_load(t->dir, &s), BEZEL_EFULL);
     assert_non_null(strstr(rundb_why(BEZEL_EFULL), "more rows of one kind"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(what_bezel_made_is_taken),      TEST(any_other_schema_is_refused),
-        TEST(formats_before_are_read),       TEST(the_format_before_has_its_own_schema),
-        TEST(another_version_is_named),      TEST(what_is_no_file_is_not_opened),
-        TEST(what_is_too_large_is_not_read), TEST(what_may_not_be_read_is_refused_with_the_reason_of_the_system),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

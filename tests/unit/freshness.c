@@ -6,13 +6,9 @@
 #include "base/clock.h"
 #include "resmgr/policies/policy.h"
 #include "tests/lib/policy_arrays.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 enum { EVERY = 100 * 1000000, SETTLING = 1300 * 1000000 /* of a window of 1 s */ };
 
@@ -47,9 +43,8 @@ static void step(int n)
     }
 }
 
-static void the_longest_lossless_period_follows_from_the_fastest_ring_lately(void **unused)
+TEST_WITH(start, NULL, the_longest_lossless_period_follows_from_the_fastest_ring_lately)
 {
-    (void)unused;
     step(1);
     assert_int_equal(freshness_lossless(m), 0);
     seen.members[0].filling = 0.9 / (8 * CLOCK_MS);
@@ -63,9 +58,8 @@ static void the_longest_lossless_period_follows_from_the_fastest_ring_lately(voi
     assert_in_range(freshness_lossless(m), 217 * CLOCK_MS / 10, 218 * CLOCK_MS / 10); /* e times that after 10 s */
 }
 
-static void polls_that_are_late_need_a_shorter_one_but_half_at_least(void **unused)
+TEST_WITH(start, NULL, polls_that_are_late_need_a_shorter_one_but_half_at_least)
 {
-    (void)unused;
     seen.members[0].filling = 0.9 / (8 * CLOCK_MS);
     step(1);
     m->cost_model.late = CLOCK_MS;
@@ -75,9 +69,8 @@ static void polls_that_are_late_need_a_shorter_one_but_half_at_least(void **unus
 }
 
 /* For two seconds only half of the polls have room: what they use is 5 % less than what is wanted. */
-static void what_deferred_polls_would_have_used_counts_as_excess(void **unused)
+TEST_WITH(start, NULL, what_deferred_polls_would_have_used_counts_as_excess)
 {
-    (void)unused;
     step(10);
     assert_float_equal(learned->excess, 0, 1e-9);
     seen.members[0].polls = 50;
@@ -91,9 +84,8 @@ static void what_deferred_polls_would_have_used_counts_as_excess(void **unused)
     assert_true(learned->excess < 2.5);
 }
 
-static void a_loss_shortens_nothing_where_polls_were_deferred_lately(void **unused)
+TEST_WITH(start, NULL, a_loss_shortens_nothing_where_polls_were_deferred_lately)
 {
-    (void)unused;
     seen.members[0].deferred = true;
     step(30);
     seen.members[0].deferred = false;
@@ -111,9 +103,8 @@ static void a_loss_shortens_nothing_where_polls_were_deferred_lately(void **unus
 }
 
 /* A third of the time is enough, if the rest brings back only a thirty-second of it. */
-static void losses_beside_deferred_polls_are_infeasible_after_the_settling_time(void **unused)
+TEST_WITH(start, NULL, losses_beside_deferred_polls_are_infeasible_after_the_settling_time)
 {
-    (void)unused;
     int64_t violated = 0;
     seen.members[0].deferred = true;
     for (int i = 0; i < 100 && !learned->starved; i++) {
@@ -124,16 +115,4 @@ static void losses_beside_deferred_polls_are_infeasible_after_the_settling_time(
     assert_true(learned->starved);
     assert_in_range(violated, SETTLING, SETTLING + 2 * EVERY);
     assert_true(actions.members[0].starved);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_longest_lossless_period_follows_from_the_fastest_ring_lately, start),
-        cmocka_unit_test_setup(polls_that_are_late_need_a_shorter_one_but_half_at_least, start),
-        cmocka_unit_test_setup(what_deferred_polls_would_have_used_counts_as_excess, start),
-        cmocka_unit_test_setup(a_loss_shortens_nothing_where_polls_were_deferred_lately, start),
-        cmocka_unit_test_setup(losses_beside_deferred_polls_are_infeasible_after_the_settling_time, start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,14 +10,11 @@
 #include "mdr/message.h"
 #include "tests/lib/read_samples.h"
 #include "tests/lib/samples.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define GOLDEN BEZEL_SOURCE_DIR "/tests/golden"
 
@@ -43,9 +40,8 @@ static char *golden(const char *name, size_t n)
     return bytes;
 }
 
-static void packets_read_and_write_the_golden_bytes(void **state)
+TEST(packets_read_and_write_the_golden_bytes)
 {
-    (void)state;
     static const enum packet_kind kinds[SAMPLE_PACKETS] = {PACKET_OPEN, PACKET_DATA, PACKET_LOSS, PACKET_DATA,
                                                            PACKET_CLOSE};
     struct dict *d;
@@ -66,9 +62,8 @@ static void packets_read_and_write_the_golden_bytes(void **state)
     dict_free(d);
 }
 
-static void the_golden_data_packet_holds_its_records(void **state)
+TEST(the_golden_data_packet_holds_its_records)
 {
-    (void)state;
     struct packet_header h;
     struct packet_record r;
     struct dict *d;
@@ -109,16 +104,14 @@ static void kinds_are_golden(const char *name, size_t n, enum dict_kind first)
     free(bytes);
 }
 
-static void the_dictionary_of_kinds_reads_and_writes_the_golden_bytes(void **state)
+TEST(the_dictionary_of_kinds_reads_and_writes_the_golden_bytes)
 {
-    (void)state;
     kinds_are_golden("dictionary-kinds", sample_kinds(sample), DICT_SPAN);
     kinds_are_golden("dictionary-wait", sample_wait(sample), DICT_WAIT);
 }
 
-static void the_dictionary_reads_and_writes_the_golden_bytes(void **state)
+TEST(the_dictionary_reads_and_writes_the_golden_bytes)
 {
-    (void)state;
     size_t n = sample_dictionary(sample);
     char *bytes = golden("dictionary", n);
     struct dict *d;
@@ -153,9 +146,8 @@ static void assert_golden_message(const char *name)
     free(bytes);
 }
 
-static void messages_read_and_write_the_golden_bytes(void **state)
+TEST(messages_read_and_write_the_golden_bytes)
 {
-    (void)state;
     for (size_t i = 0; i < sample_type_count; i++) {
         sample_message(sample_types[i], &m);
         assert_golden_message(sample_message_name(sample_types[i]));
@@ -188,9 +180,8 @@ static size_t encoded_read(unsigned i, char name[64])
     return (size_t)n;
 }
 
-static void messages_of_consumers_read_and_write_the_golden_bytes(void **state)
+TEST(messages_of_consumers_read_and_write_the_golden_bytes)
 {
-    (void)state;
     struct read_message read;
     char name[64];
     for (unsigned i = 0; i < READ_SAMPLES; i++) {
@@ -233,9 +224,8 @@ static void assert_example(char **text, size_t n)
     *text = behind + 1;
 }
 
-static void the_worked_examples_of_the_document_are_golden(void **state)
+TEST(the_worked_examples_of_the_document_are_golden)
 {
-    (void)state;
     char *text, name[64];
     size_t size;
     assert_int_equal(file_read(BEZEL_SOURCE_DIR "/docs/WIRE.md", 1 << 20, &text, &size), 0);
@@ -292,14 +282,5 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--write") == 0)
         return write_all();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packets_read_and_write_the_golden_bytes),
-        cmocka_unit_test(the_golden_data_packet_holds_its_records),
-        cmocka_unit_test(the_dictionary_reads_and_writes_the_golden_bytes),
-        cmocka_unit_test(the_dictionary_of_kinds_reads_and_writes_the_golden_bytes),
-        cmocka_unit_test(messages_read_and_write_the_golden_bytes),
-        cmocka_unit_test(messages_of_consumers_read_and_write_the_golden_bytes),
-        cmocka_unit_test(the_worked_examples_of_the_document_are_golden),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -10,10 +10,8 @@
 #include "sensor/external/external.h"
 #include "tests/lib/every_aspect.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +20,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define GOLDEN_FILE BEZEL_SOURCE_DIR "/tests/golden/ring.bin"
 
@@ -122,9 +118,8 @@ static void compare(void)
     free(golden);
 }
 
-static void a_play_of_records_comes_to_the_golden_packets(void **unused)
+TEST(a_play_of_records_comes_to_the_golden_packets)
 {
-    (void)unused;
     char dir[SCRATCH_PATH], byte = 0;
     int orders[2], answers[2], status;
     struct external_options options = {
@@ -166,8 +161,5 @@ static void a_play_of_records_comes_to_the_golden_packets(void **unused)
 int main(int argc, char **argv)
 {
     write_it = argc == 2 && strcmp(argv[1], "--write") == 0;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_play_of_records_comes_to_the_golden_packets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -5,16 +5,14 @@
 #include "mdr/parts.h"
 #include "run/rundb/rundb.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { NODE = 7, HELD = 1, VIOLATED = 2, MOST = 1 << 13 }; /* row of the second node */
 
@@ -27,9 +25,8 @@ static void observe(struct history *h, int64_t limit, double seconds, int state,
     history_observe(h, &o);
 }
 
-static void a_violation_lasts_from_its_first_observation_to_the_first_without_it(void **state)
+TEST(a_violation_lasts_from_its_first_observation_to_the_first_without_it)
 {
-    (void)state;
     struct history h = {.most = MOST};
     observe(&h, 0, 1, HELD, 5);
     observe(&h, 1, 1, VIOLATED, 50);
@@ -56,9 +53,8 @@ static void a_violation_lasts_from_its_first_observation_to_the_first_without_it
     history_close(&h);
 }
 
-static void a_series_is_bounded_and_keeps_its_extremes(void **state)
+TEST(a_series_is_bounded_and_keeps_its_extremes)
 {
-    (void)state;
     struct history h = {.most = MOST};
     for (int i = 0; i < 20000; i++)
         observe(&h, 0, 0.1 * i, HELD, i == 12345 ? 1000 : i == 54 ? -7 : i % 2 ? NAN : 1);
@@ -79,9 +75,8 @@ static void a_series_is_bounded_and_keeps_its_extremes(void **state)
     history_close(&h);
 }
 
-static void violations_are_bounded_and_the_open_one_is_still_closed(void **state)
+TEST(violations_are_bounded_and_the_open_one_is_still_closed)
 {
-    (void)state;
     struct history h = {.most = MOST};
     observe(&h, 1, 0, VIOLATED, 1);
     for (int i = 0; i < 3 * MOST; i++)
@@ -153,9 +148,8 @@ static void decide(int64_t at, int64_t after)
            (long long)after);
 }
 
-static void each_row_is_taken_once_while_the_run_grows(void **state)
+TEST(each_row_is_taken_once_while_the_run_grows)
 {
-    (void)state;
     struct history h;
     decide(10, 2000);
     assert_int_equal(history_open(&h, scratch_dir, TABLES, MOST), 0);
@@ -182,7 +176,7 @@ static void each_row_is_taken_once_while_the_run_grows(void **state)
 }
 
 /* A node that is silent for long makes a gap of each instant, and the reader of a run sees one. */
-static void gaps_that_touch_while_nothing_is_known_are_one(void **state)
+TEST(gaps_that_touch_while_nothing_is_known_are_one)
 {
     static const struct {
         int64_t at, gap;
@@ -190,7 +184,6 @@ static void gaps_that_touch_while_nothing_is_known_are_one(void **state)
     } seen[] = {{1000, 0, HELD},   {2000, 800, 0}, {2100, 90, 0},    {2200, 95, HELD},
                 {2400, 200, HELD}, {2500, 0, 0},   {2700, 200, HELD}};
     static const int64_t gaps[][2] = {{1200, 2200}, {2200, 2400}, {2500, 2700}};
-    (void)state;
     struct history h = {.most = MOST};
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
         history_observe(&h, &(struct builtin_observation){.at = seen[i].at * CLOCK_MS,
@@ -206,9 +199,8 @@ static void gaps_that_touch_while_nothing_is_known_are_one(void **state)
 }
 
 /* Its line of values is broken there, a restart of bezeld is a gap, and none reaches behind the observation before. */
-static void a_gap_breaks_the_line_of_a_limit(void **state)
+TEST(a_gap_breaks_the_line_of_a_limit)
 {
-    (void)state;
     struct history h = {.most = MOST};
     static const int64_t gaps[] = {-1, 0, CLOCK_S / 2, 0, -1, 100 * CLOCK_S};
     for (int i = 0; i < 6; i++)
@@ -226,9 +218,8 @@ static void a_gap_breaks_the_line_of_a_limit(void **state)
 }
 
 /* Of processes and metrics with their names; the mean is of the values that are numbers. */
-static void metrics_have_their_statistics(void **state)
+TEST(metrics_have_their_statistics)
 {
-    (void)state;
     struct history h;
     insert("INSERT INTO metrics VALUES(%d, 10, 'fps', 'client', 30, 0), (%d, 10, 'fps', 'cl\xff', 1, 0),"
            " (%d, 20, 'fps', 'client', 20, 0), (%d, 30, 'fps', 'client', NULL, 0), (3, 5, 'fps', 'client', 7, 0)",
@@ -246,9 +237,8 @@ static void metrics_have_their_statistics(void **state)
     insert("DELETE FROM metrics");
 }
 
-static void a_table_that_was_made_anew_is_read_anew(void **state)
+TEST(a_table_that_was_made_anew_is_read_anew)
 {
-    (void)state;
     struct history h;
     decide(10, 2000);
     decide(20, 3000);
@@ -268,9 +258,8 @@ static void a_table_that_was_made_anew_is_read_anew(void **state)
     history_close(&h);
 }
 
-static void events_are_bounded_and_the_newest_stay(void **state)
+TEST(events_are_bounded_and_the_newest_stay)
 {
-    (void)state;
     struct history h;
     insert("BEGIN");
     insert("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO decisions"
@@ -287,16 +276,5 @@ static void events_are_bounded_and_the_newest_stay(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_violation_lasts_from_its_first_observation_to_the_first_without_it),
-        cmocka_unit_test(a_series_is_bounded_and_keeps_its_extremes),
-        cmocka_unit_test(violations_are_bounded_and_the_open_one_is_still_closed),
-        cmocka_unit_test(each_row_is_taken_once_while_the_run_grows),
-        cmocka_unit_test(gaps_that_touch_while_nothing_is_known_are_one),
-        cmocka_unit_test(a_gap_breaks_the_line_of_a_limit),
-        cmocka_unit_test(metrics_have_their_statistics),
-        cmocka_unit_test(a_table_that_was_made_anew_is_read_anew),
-        cmocka_unit_test(events_are_bounded_and_the_newest_stay),
-    };
-    return cmocka_run_group_tests(tests, begin_database, end_database);
+    return test_run(begin_database, end_database);
 }

@@ -9,21 +9,17 @@
 #include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 #include "tests/lib/ways.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(other, (int64, number, "1"));
 BEZEL_ASPECT(wide, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"));
@@ -174,9 +170,8 @@ static int end(void **unused)
 
 /* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
-static void an_idle_process_wakes_us_whatever_it_records(void **unused)
+TEST_WITH(begin, end, an_idle_process_wakes_us_whatever_it_records)
 {
-    (void)unused;
     for (const char *what = "owstop"; *what; what++) {
         let_idle();
         uint64_t before = records();
@@ -191,9 +186,8 @@ static void an_idle_process_wakes_us_whatever_it_records(void **unused)
 }
 
 /* Long enough for a record that was begun before the request to be published, and found by a poll. */
-static void a_process_with_a_wake_request_is_polled_for_a_while(void **unused)
+TEST_WITH(begin, end, a_process_with_a_wake_request_is_polled_for_a_while)
 {
-    (void)unused;
     for (int i = 0; i < 50 && !process()->wake_asked; i++) {
         poll_now();
         housekeep(50 * CLOCK_MS);
@@ -207,9 +201,8 @@ static void a_process_with_a_wake_request_is_polled_for_a_while(void **unused)
     let_idle();
 }
 
-static void an_idle_process_that_forks_is_two(void **unused)
+TEST_WITH(begin, end, an_idle_process_that_forks_is_two)
 {
-    (void)unused;
     let_idle();
     uint64_t before = records();
     act('f');
@@ -222,9 +215,8 @@ static void an_idle_process_that_forks_is_two(void **unused)
     assert_int_equal(records(), before + 2);
 }
 
-static void a_record_with_a_cleared_wake_bit_is_late_but_not_lost(void **unused)
+TEST_WITH(begin, end, a_record_with_a_cleared_wake_bit_is_late_but_not_lost)
 {
-    (void)unused;
     let_idle();
     act('o');
     memset((void *)doorbell()->wake_bits, 0, sizeof doorbell()->wake_bits);
@@ -242,9 +234,8 @@ static void a_record_with_a_cleared_wake_bit_is_late_but_not_lost(void **unused)
     assert_int_equal(poll_now(), 1);
 }
 
-static void wake_bits_without_need_cause_a_poll(void **unused)
+TEST_WITH(begin, end, wake_bits_without_need_cause_a_poll)
 {
-    (void)unused;
     let_idle();
     memset((void *)doorbell()->wake_bits, 0xff, sizeof doorbell()->wake_bits);
     assert_int_equal(poll_now(), 0);
@@ -255,9 +246,8 @@ static void wake_bits_without_need_cause_a_poll(void **unused)
     let_idle();
 }
 
-static void without_a_program_it_sleeps_and_the_first_one_ends_that(void **unused)
+TEST_WITH(begin_alone, end, without_a_program_it_sleeps_and_the_first_one_ends_that)
 {
-    (void)unused;
     assert_true(external_sleep(f.external) && external_sleeps(f.external));
     act('.');
     assert_false(external_sleeps(f.external)); /* it was ended before the first record */
@@ -273,9 +263,8 @@ static void without_a_program_it_sleeps_and_the_first_one_ends_that(void **unuse
     assert_int_equal(poll_now(), 1);
 }
 
-static void rules_apply_to_idle_processes(void **unused)
+TEST_WITH(begin, end, rules_apply_to_idle_processes)
 {
-    (void)unused;
     assert_int_equal(aspect_rules_add(&rules, "one", SEGMENT_DISABLED), 0);
     assert_int_equal(aspect_rules_add(&rules, "other", SEGMENT_COUNT), 0);
     external_set_rules(f.external);
@@ -299,9 +288,8 @@ static void rules_apply_to_idle_processes(void **unused)
     assert_int_equal(tally("one").attempts, 2);
 }
 
-static void the_next_bezeld_finds_the_wake_bit(void **unused)
+TEST_WITH(begin, end, the_next_bezeld_finds_the_wake_bit)
 {
-    (void)unused;
     uint64_t id = doorbell()->id;
     let_idle();
     external_close(f.external, false);
@@ -321,9 +309,8 @@ static void the_next_bezeld_finds_the_wake_bit(void **unused)
     assert_int_equal(poll_now(), 1);
 }
 
-static void a_process_with_another_doorbell_is_never_idle(void **unused)
+TEST_WITH(begin, end, a_process_with_another_doorbell_is_never_idle)
 {
-    (void)unused;
     process()->at->doorbell_id++;
     for (int i = 0; i < 30; i++) {
         poll_now();
@@ -334,9 +321,16 @@ static void a_process_with_another_doorbell_is_never_idle(void **unused)
     process()->at->doorbell_id--;
 }
 
-static void a_process_that_ends_while_idle_is_drained(void **unused)
+static int end_killed(void **unused)
 {
     (void)unused;
+    fixture_wait(pid);
+    fixture_end(&f);
+    return 0;
+}
+
+TEST_WITH(begin, end_killed, a_process_that_ends_while_idle_is_drained)
+{
     let_idle();
     act('o');
     memset((void *)doorbell()->wake_bits, 0, sizeof doorbell()->wake_bits);
@@ -351,30 +345,10 @@ static void a_process_that_ends_while_idle_is_drained(void **unused)
     assert_int_equal(records(), before + 1);
 }
 
-static int end_killed(void **unused)
-{
-    (void)unused;
-    fixture_wait(pid);
-    fixture_end(&f);
-    return 0;
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_idle_process_wakes_us_whatever_it_records, begin, end),
-        cmocka_unit_test_setup_teardown(a_process_with_a_wake_request_is_polled_for_a_while, begin, end),
-        cmocka_unit_test_setup_teardown(an_idle_process_that_forks_is_two, begin, end),
-        cmocka_unit_test_setup_teardown(a_record_with_a_cleared_wake_bit_is_late_but_not_lost, begin, end),
-        cmocka_unit_test_setup_teardown(wake_bits_without_need_cause_a_poll, begin, end),
-        cmocka_unit_test_setup_teardown(without_a_program_it_sleeps_and_the_first_one_ends_that, begin_alone, end),
-        cmocka_unit_test_setup_teardown(rules_apply_to_idle_processes, begin, end),
-        cmocka_unit_test_setup_teardown(the_next_bezeld_finds_the_wake_bit, begin, end),
-        cmocka_unit_test_setup_teardown(a_process_with_another_doorbell_is_never_idle, begin, end),
-        cmocka_unit_test_setup_teardown(a_process_that_ends_while_idle_is_drained, begin, end_killed),
-    };
     actions = mmap(NULL, sizeof *actions, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (actions == MAP_FAILED)
         return 1;
-    return cmocka_run_group_tests_name("idle", tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

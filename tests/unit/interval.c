@@ -5,16 +5,12 @@
 
 #include "base/clock.h"
 #include "metric/statistic.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define NOW (INT64_C(1000) * CLOCK_S)
 #define MS  CLOCK_MS
@@ -70,9 +66,8 @@ static bool is_known_at(int64_t now)
     return interval_value(in, 0, INTERVAL_WHOLE, 0, NOW + now, &v);
 }
 
-static void keys_differ_by_type_and_value(void **state)
+TEST(keys_differ_by_type_and_value)
 {
-    (void)state;
     struct interval_key one = interval_key_of_integer(1), real = interval_key_of_float(1),
                         text = interval_key_of_text("1", 1), zero = interval_key_of_float(0.0),
                         minus = interval_key_of_float(-0.0), longer = interval_key_of_text("abcdefghi", 9),
@@ -87,9 +82,8 @@ static void keys_differ_by_type_and_value(void **state)
     assert_int_not_equal(text.more, 0);
 }
 
-static void the_time_between_nodes_has_both_bounds_and_that_of_one_clock_none(void **state)
+TEST_WITH(NULL, end, the_time_between_nodes_has_both_bounds_and_that_of_one_clock_none)
 {
-    (void)state;
     begin(2, METRIC_MAX);
     add(0, 7, 1, 0);
     add(1, 7, 2, 30 * MS);
@@ -104,9 +98,8 @@ static void the_time_between_nodes_has_both_bounds_and_that_of_one_clock_none(vo
     assert_int_equal(interval_counts(in).matched, 2);
 }
 
-static void an_end_may_come_before_its_beginning(void **state)
+TEST_WITH(NULL, end, an_end_may_come_before_its_beginning)
 {
-    (void)state;
     begin(2, METRIC_LAST);
     add(1, 7, 2, 30 * MS);
     assert_false(is_known_at(30 * MS));
@@ -118,9 +111,8 @@ static void an_end_may_come_before_its_beginning(void **state)
     assert_int_equal(interval_counts(in).open, 0);
 }
 
-static void a_chain_gives_each_stage_and_the_whole(void **state)
+TEST_WITH(NULL, end, a_chain_gives_each_stage_and_the_whole)
 {
-    (void)state;
     static const int64_t at[] = {0, 5 * MS, 7 * MS, 40 * MS}, took[] = {5 * MS, 2 * MS, 33 * MS};
     static const uint32_t order[] = {3, 1, 0, 2}, source[] = {1, 1, 2, 3};
     begin(4, METRIC_MEAN);
@@ -139,9 +131,8 @@ static void a_chain_gives_each_stage_and_the_whole(void **state)
     assert_false(interval_value(in, 0, 3, 0, NOW + 50 * MS, &none));
 }
 
-static void each_client_has_its_own_value_and_its_own_stages(void **state)
+TEST_WITH(NULL, end, each_client_has_its_own_value_and_its_own_stages)
 {
-    (void)state;
     begin(3, METRIC_MEAN);
     add(0, 1, 1, 0);
     for (uint32_t client = 2; client < 5; client++)
@@ -164,9 +155,8 @@ static void each_client_has_its_own_value_and_its_own_stages(void **state)
     }
 }
 
-static void an_end_of_several_beginnings_is_ambiguous_and_any_value(void **state)
+TEST_WITH(NULL, end, an_end_of_several_beginnings_is_ambiguous_and_any_value)
 {
-    (void)state;
     begin(2, METRIC_MAX);
     add(0, 1, 1, 0);
     add(1, 1, 3, 10 * MS);
@@ -180,9 +170,8 @@ static void an_end_of_several_beginnings_is_ambiguous_and_any_value(void **state
     assert_int_equal(interval_counts(in).ends[INTERVAL_AMBIGUOUS], 1);
 }
 
-static void a_beginning_again_begins_anew(void **state)
+TEST_WITH(NULL, end, a_beginning_again_begins_anew)
 {
-    (void)state;
     begin(2, METRIC_LAST);
     add(0, 1, 1, 0);
     add(0, 1, 1, 10 * MS); /* no end in between: repeated */
@@ -196,9 +185,8 @@ static void a_beginning_again_begins_anew(void **state)
     assert_int_equal(interval_counts(in).matched, 2);
 }
 
-static void an_end_again_is_counted_and_belongs_to_a_later_beginning(void **state)
+TEST_WITH(NULL, end, an_end_again_is_counted_and_belongs_to_a_later_beginning)
 {
-    (void)state;
     begin(2, METRIC_LAST);
     add(0, 1, 1, 0);
     add(1, 1, 2, 10 * MS);
@@ -212,9 +200,8 @@ static void an_end_again_is_counted_and_belongs_to_a_later_beginning(void **stat
     assert_int_equal(interval_counts(in).matched, 2);
 }
 
-static void a_time_that_clocks_make_negative_is_no_value(void **state)
+TEST_WITH(NULL, end, a_time_that_clocks_make_negative_is_no_value)
 {
-    (void)state;
     begin(2, METRIC_MIN);
     add(0, 1, 1, 0);
     add(1, 1, 2, -100); /* within the bounds, 200 */
@@ -227,9 +214,8 @@ static void a_time_that_clocks_make_negative_is_no_value(void **state)
     assert_int_equal(value_at(0).unknown, 1);
 }
 
-static void an_unknown_bound_leaves_every_comparison_open(void **state)
+TEST_WITH(NULL, end, an_unknown_bound_leaves_every_comparison_open)
 {
-    (void)state;
     begin(2, METRIC_MAX);
     add(0, 1, 1, 0);
     struct interval_event e = event(1, 1, 2, 10 * MS, INT64_MAX);
@@ -241,9 +227,8 @@ static void an_unknown_bound_leaves_every_comparison_open(void **state)
     assert_false(interval_decides(&v, COMPARE_AT_LEAST, 1, &holds));
 }
 
-static void a_comparison_is_decided_only_beyond_the_bound(void **state)
+TEST(a_comparison_is_decided_only_beyond_the_bound)
 {
-    (void)state;
     static const struct {
         enum experiment_compare compare;
         double bound;
@@ -254,7 +239,6 @@ static void a_comparison_is_decided_only_beyond_the_bound(void **state)
                  {COMPARE_AT_LEAST, 150, false, false}, {COMPARE_AT_LEAST, 180, false, false},
                  {COMPARE_AT_LEAST, 181, true, false}};
     struct interval_value v = {.value = 150, .low = 120, .high = 180};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool holds;
         assert_int_equal(interval_decides(&v, cases[i].compare, cases[i].bound, &holds), cases[i].decided);
@@ -262,9 +246,8 @@ static void a_comparison_is_decided_only_beyond_the_bound(void **state)
     }
 }
 
-static void what_a_loss_may_explain_widens_the_value(void **state)
+TEST(what_a_loss_may_explain_widens_the_value)
 {
-    (void)state;
     static const struct {
         enum experiment_metric_kind kind;
         double low, high;
@@ -273,7 +256,6 @@ static void what_a_loss_may_explain_widens_the_value(void **state)
                  {METRIC_LAST, 0, INFINITY},
                  {METRIC_MEAN, 5e6, INFINITY},
                  {METRIC_QUANTILE, 0, 10e6}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin(2, cases[i].kind);
         add(0, 1, 1, 0);
@@ -287,13 +269,12 @@ static void what_a_loss_may_explain_widens_the_value(void **state)
         assert_true(fabs(v.low - cases[i].low) <= cases[i].low / 32);
         interval_advance(in, NOW + 30 * CLOCK_S);
         assert_int_equal(interval_counts(in).ends[INTERVAL_LOST], 1);
-        end(state);
+        end(test_state);
     }
 }
 
-static void an_end_that_is_lost_is_any_value_and_its_beginning_is_lost(void **state)
+TEST_WITH(NULL, end, an_end_that_is_lost_is_any_value_and_its_beginning_is_lost)
 {
-    (void)state;
     begin(2, METRIC_MAX);
     add(0, 1, 1, 0);
     add(1, 1, 1, 10 * MS);
@@ -304,9 +285,8 @@ static void an_end_that_is_lost_is_any_value_and_its_beginning_is_lost(void **st
     assert_int_equal(interval_counts(in).beginnings[INTERVAL_LOST], 1);
 }
 
-static void a_loss_at_an_unknown_time_widens_every_window(void **state)
+TEST_WITH(NULL, end, a_loss_at_an_unknown_time_widens_every_window)
 {
-    (void)state;
     begin(2, METRIC_MAX);
     interval_lost(in, 1, 0, INT64_MIN, INT64_MAX, 2, 0);
     interval_lost(in, 0, 0, INT64_MIN, INT64_MAX, 1, 0);
@@ -319,9 +299,8 @@ static void a_loss_at_an_unknown_time_widens_every_window(void **state)
     }
 }
 
-static void what_does_not_come_in_time_is_late(void **state)
+TEST_WITH(NULL, end, what_does_not_come_in_time_is_late)
 {
-    (void)state;
     begin(2, METRIC_MAX);
     add(0, 1, 1, 0);
     add(1, 2, 1, 0);
@@ -338,9 +317,8 @@ static void what_does_not_come_in_time_is_late(void **state)
     assert_int_equal(value_at(12 * CLOCK_S + MS).unknown, 1);
 }
 
-static void memory_is_bounded_and_what_makes_room_is_counted(void **state)
+TEST_WITH(NULL, end, memory_is_bounded_and_what_makes_room_is_counted)
 {
-    (void)state;
     begin(2, METRIC_MAX);
     for (int64_t key = 0; key < EXPERIMENT_MATCH_MEMORY_MIN + 10; key++)
         add(0, key, 1, 0);
@@ -352,9 +330,8 @@ static void memory_is_bounded_and_what_makes_room_is_counted(void **state)
     assert_int_equal(value_at(MS).unknown, 1);
 }
 
-static void a_million_ends_without_beginnings_take_bounded_time_and_memory(void **state)
+TEST_WITH(NULL, end, a_million_ends_without_beginnings_take_bounded_time_and_memory)
 {
-    (void)state;
     begin(2, METRIC_QUANTILE);
     for (uint32_t i = 0; i < 1000000; i++) {
         add(1, i, i % 1000, (int64_t)i);
@@ -368,9 +345,8 @@ static void a_million_ends_without_beginnings_take_bounded_time_and_memory(void 
     assert_int_equal(c.ends[INTERVAL_EVICTED] + c.waiting + c.crowded + c.repeated[1], 1100000);
 }
 
-static void extremes_are_taken(void **state)
+TEST_WITH(NULL, end, extremes_are_taken)
 {
-    (void)state;
     static const int64_t times[] = {INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX - 1, INT64_MAX};
     enum { TIMES = sizeof times / sizeof *times };
     begin(3, METRIC_QUANTILE);
@@ -394,9 +370,8 @@ static void extremes_are_taken(void **state)
     assert_int_equal(c.records, 3 * TIMES * TIMES * TIMES);
 }
 
-static void a_record_without_a_key_matches_none(void **state)
+TEST_WITH(NULL, end, a_record_without_a_key_matches_none)
 {
-    (void)state;
     begin(2, METRIC_MAX);
     for (uint32_t position = 0; position < 2; position++) {
         struct interval_event e = event(position, 0, 1, 0, 0);
@@ -405,30 +380,4 @@ static void a_record_without_a_key_matches_none(void **state)
     }
     assert_int_equal(interval_counts(in).keyless, 2);
     assert_false(is_known_at(0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_differ_by_type_and_value),
-        cmocka_unit_test_teardown(the_time_between_nodes_has_both_bounds_and_that_of_one_clock_none, end),
-        cmocka_unit_test_teardown(an_end_may_come_before_its_beginning, end),
-        cmocka_unit_test_teardown(a_chain_gives_each_stage_and_the_whole, end),
-        cmocka_unit_test_teardown(each_client_has_its_own_value_and_its_own_stages, end),
-        cmocka_unit_test_teardown(an_end_of_several_beginnings_is_ambiguous_and_any_value, end),
-        cmocka_unit_test_teardown(a_beginning_again_begins_anew, end),
-        cmocka_unit_test_teardown(an_end_again_is_counted_and_belongs_to_a_later_beginning, end),
-        cmocka_unit_test_teardown(a_time_that_clocks_make_negative_is_no_value, end),
-        cmocka_unit_test_teardown(an_unknown_bound_leaves_every_comparison_open, end),
-        cmocka_unit_test(a_comparison_is_decided_only_beyond_the_bound),
-        cmocka_unit_test(what_a_loss_may_explain_widens_the_value),
-        cmocka_unit_test_teardown(an_end_that_is_lost_is_any_value_and_its_beginning_is_lost, end),
-        cmocka_unit_test_teardown(a_loss_at_an_unknown_time_widens_every_window, end),
-        cmocka_unit_test_teardown(what_does_not_come_in_time_is_late, end),
-        cmocka_unit_test_teardown(memory_is_bounded_and_what_makes_room_is_counted, end),
-        cmocka_unit_test_teardown(a_million_ends_without_beginnings_take_bounded_time_and_memory, end),
-        cmocka_unit_test_teardown(extremes_are_taken, end),
-        cmocka_unit_test_teardown(a_record_without_a_key_matches_none, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

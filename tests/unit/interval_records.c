@@ -2,14 +2,10 @@
 // SPDX-License-Identifier: MIT
 /* Records as events of an interval: which take part, their keys by the type of the field, their clocks and ends. */
 #include "run/model/interval_records.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { INTEGER = 1, REAL, TEXT, LABEL, SENT, RECEIVED, ASPECTS = RECEIVED };
 
@@ -65,9 +61,8 @@ static bool equal(struct interval_key a, struct interval_key b)
     return a.bits == b.bits && a.more == b.more;
 }
 
-static void an_aspect_takes_part_with_the_field_or_the_kind_of_message(void **state)
+TEST(an_aspect_takes_part_with_the_field_or_the_kind_of_message)
 {
-    (void)state;
     struct dict_aspect other = {.name = "other"}, lacking = {.name = "end"},
                        kind = {.name = "sent", .kind = DICT_RECEIVED};
     assert_int_equal(interval_part_of(&fields, "a", &other).has, INTERVAL_HAS_NO_PART);
@@ -80,9 +75,8 @@ static void an_aspect_takes_part_with_the_field_or_the_kind_of_message(void **st
 }
 
 /* A preview of the server's own is no end, if only those of clients are; a chain may pass one aspect several times. */
-static void an_aspect_may_be_of_certain_processes_alone(void **state)
+TEST(an_aspect_may_be_of_certain_processes_alone)
 {
-    (void)state;
     static char server[] = "server", client[] = "client", relays[] = "relay-?";
     char *begin_end[] = {words[0], words[1], words[1], NULL};
     struct experiment_metric m = {.kind = METRIC_INTERVAL, .interval = {.aspects = begin_end, .count = 3, .match = id}};
@@ -102,9 +96,8 @@ static void an_aspect_may_be_of_certain_processes_alone(void **state)
         assert_int_equal(interval_part_of(&m, others[i], last).has, INTERVAL_HAS_NO_PART);
 }
 
-static void keys_are_values_of_the_field(void **state)
+TEST(keys_are_values_of_the_field)
 {
-    (void)state;
     assert_true(equal(event(&fields, 0, INTEGER, 9, 5).key, interval_key_of_integer(5)));
     assert_true(equal(event(&fields, 0, INTEGER, 9, (uint64_t)-5).key, interval_key_of_integer(-5)));
     assert_true(equal(event(&fields, 0, REAL, 9, bits_of(1.5)).key, interval_key_of_float(1.5)));
@@ -117,9 +110,8 @@ static void keys_are_values_of_the_field(void **state)
     assert_int_equal(event(&fields, 0, LABEL, 9, UINT64_MAX).key.more, 0);
 }
 
-static void records_of_one_message_have_one_key(void **state)
+TEST(records_of_one_message_have_one_key)
 {
-    (void)state;
     enum { TO_B = 3, CHANNEL = 1 };
     struct interval_event sent = event(&messages, 0, SENT, CHANNEL, 77),
                           got = event(&messages, 1, RECEIVED, CHANNEL, 77);
@@ -130,9 +122,8 @@ static void records_of_one_message_have_one_key(void **state)
     assert_int_equal(got.position, 1);
 }
 
-static void an_event_has_its_times_its_process_and_its_end(void **state)
+TEST(an_event_has_its_times_its_process_and_its_end)
 {
-    (void)state;
     struct interval_event e = event(&fields, 1, REAL, 0, 0);
     assert_int_equal(e.source, 21);
     assert_int_equal(e.own, 500);
@@ -146,25 +137,11 @@ static void an_event_has_its_times_its_process_and_its_end(void **state)
     fields.per_process = fields.interval.by_end = false;
 }
 
-static void records_of_one_machine_have_one_clock_until_it_jumps(void **state)
+TEST(records_of_one_machine_have_one_clock_until_it_jumps)
 {
-    (void)state;
     assert_int_not_equal(event(&fields, 0, REAL, 0, 0).clock, event(&fields, 1, REAL, 0, 0).clock);
     assert_int_equal(event(&fields, 0, REAL, 0, 0).clock, event(&fields, 0, INTEGER, 0, 0).clock);
     nodes[0].run_clock.jumped = true;
     assert_int_not_equal(event(&fields, 0, REAL, 0, 0).clock, event(&fields, 0, INTEGER, 0, 0).clock);
     nodes[0].run_clock.jumped = false;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_aspect_takes_part_with_the_field_or_the_kind_of_message),
-        cmocka_unit_test(an_aspect_may_be_of_certain_processes_alone),
-        cmocka_unit_test(keys_are_values_of_the_field),
-        cmocka_unit_test(records_of_one_message_have_one_key),
-        cmocka_unit_test(an_event_has_its_times_its_process_and_its_end),
-        cmocka_unit_test(records_of_one_machine_have_one_clock_until_it_jumps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,10 @@
 
 /* The inventory of nodes as a file, and what it writes into experiment files. */
 #include "config/inventory.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char known[] =
     "workstation: {key: ada.desk-5f3a}\n"
@@ -27,13 +23,12 @@ static void read_known(struct inventory *inventory)
 
 /* ---- The file ---------------------------------------------------------------------------------------------------- */
 
-static void what_is_printed_is_read_again(void **state)
+TEST(what_is_printed_is_read_again)
 {
     struct inventory one, two;
     struct experiment_diagnostics found;
     char *text, *again;
     size_t n, m;
-    (void)state;
     read_known(&one);
     assert_int_equal(one.count, 2);
     assert_string_equal(one.key, "ada.desk-5f3a");
@@ -60,12 +55,11 @@ static void what_is_printed_is_read_again(void **state)
     inventory_free(&one);
 }
 
-static void a_node_is_put_in_the_place_of_its_name(void **state)
+TEST(a_node_is_put_in_the_place_of_its_name)
 {
     struct inventory all;
     struct inventory_node node = {
         .name = (char *)"b", .ssh = (char *)"x@b", .address = (char *)"tcp://b:2", .key = (char *)"l"};
-    (void)state;
     read_known(&all);
     assert_int_equal(inventory_put(&all, &node), 0);
     assert_int_equal(all.count, 2);
@@ -77,7 +71,7 @@ static void a_node_is_put_in_the_place_of_its_name(void **state)
     inventory_free(&all);
 }
 
-static void a_wrong_file_is_refused(void **state)
+TEST(a_wrong_file_is_refused)
 {
     static const char *const wrong[] = {
         "nodes: {a: {address: \"tcp://a:1\", key: k}}",                        /* no ssh */
@@ -95,7 +89,6 @@ static void a_wrong_file_is_refused(void **state)
         "nodes: {a: {ssh: a, address: \"tcp://a:1\", key: k}, a: {ssh: a, address: \"tcp://a:1\", key: k}}",
         "{",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct inventory all;
         struct experiment_diagnostics found;
@@ -145,10 +138,9 @@ static const struct {
     {"", NULL},
 };
 
-static void a_file_gets_what_the_inventory_knows(void **state)
+TEST(a_file_gets_what_the_inventory_knows)
 {
     struct inventory all;
-    (void)state;
     read_known(&all);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct inventory_resolved resolved;
@@ -177,10 +169,9 @@ static struct experiment_place place_of(const char *text, size_t offset)
 }
 
 /* Each byte of a file is found in the resolved text, in order; its place there leads back to its place in the file. */
-static void each_place_leads_back_to_the_file(void **state)
+TEST(each_place_leads_back_to_the_file)
 {
     struct inventory all;
-    (void)state;
     read_known(&all);
     for (size_t i = 0; i < 5; i++) {
         struct inventory_resolved r;
@@ -205,13 +196,12 @@ static void each_place_leads_back_to_the_file(void **state)
     inventory_free(&all);
 }
 
-static void what_cannot_be_written_is_an_error(void **state)
+TEST(what_cannot_be_written_is_an_error)
 {
     static const char file[] = "nodes:\n  ? desk1\n  ? b\nstore: {keys: k}\n";
     struct inventory all;
     struct inventory_resolved r;
     struct experiment_diagnostics found;
-    (void)state;
     read_known(&all);
     int err = inventory_resolve(&all, "/k", file, strlen(file), &r, &found);
     assert_int_equal(err, BEZEL_EMALFORMED);
@@ -221,7 +211,7 @@ static void what_cannot_be_written_is_an_error(void **state)
     inventory_free(&all);
 }
 
-static void a_resolved_file_is_an_experiment(void **state)
+TEST(a_resolved_file_is_an_experiment)
 {
     static const char file[] = "experiment: t\nnodes: {desk1: {}, here: {}, b: {address: local}}\nprocesses: [{name: "
                                "p, node: desk1, command: x}]\n";
@@ -229,7 +219,6 @@ static void a_resolved_file_is_an_experiment(void **state)
     struct inventory_resolved r;
     struct experiment *e;
     struct experiment_diagnostics found;
-    (void)state;
     read_known(&all);
     assert_int_equal(inventory_resolve(&all, "/k", file, strlen(file), &r, &found), 0);
     experiment_diagnostics_free(&found);
@@ -246,15 +235,4 @@ static void a_resolved_file_is_an_experiment(void **state)
     experiment_diagnostics_free(&found);
     inventory_resolved_free(&r);
     inventory_free(&all);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_printed_is_read_again),     cmocka_unit_test(a_node_is_put_in_the_place_of_its_name),
-        cmocka_unit_test(a_wrong_file_is_refused),           cmocka_unit_test(a_file_gets_what_the_inventory_knows),
-        cmocka_unit_test(each_place_leads_back_to_the_file), cmocka_unit_test(what_cannot_be_written_is_an_error),
-        cmocka_unit_test(a_resolved_file_is_an_experiment),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

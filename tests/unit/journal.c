@@ -3,17 +3,13 @@
 /* Journals: several of one process, each read by the sensor of its own folder; full, counted, steered, left behind. */
 #include "sensor/shm/journal.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { NUMBER = 1, NAMED, WIDE };
 
@@ -70,9 +66,8 @@ static void look(struct fixture *f, const struct packet_header *h, const struct 
     }
 }
 
-static void two_of_one_process_go_to_two_folders(void **state)
+TEST(two_of_one_process_go_to_two_folders)
 {
-    (void)state;
     static struct fixture one, two;
     struct seen first = {0}, second = {0};
     one = two = (struct fixture){.options.batch = true};
@@ -136,9 +131,8 @@ static int end(void **state)
     return 0;
 }
 
-static void what_finds_no_room_is_counted(void **state)
+TEST_WITH(begin, end, what_finds_no_room_is_counted)
 {
-    (void)state;
     for (uint64_t i = 0; i < 10000; i++)
         journal_record(j, NUMBER, &i);
     fixture_turn(&f);
@@ -152,26 +146,23 @@ static void what_finds_no_room_is_counted(void **state)
 }
 
 /* A page of tmpfs that is touched later may find no memory, which kills. */
-static void the_memory_of_its_ring_is_there_from_the_start(void **state)
+TEST_WITH(begin, end, the_memory_of_its_ring_is_there_from_the_start)
 {
-    (void)state;
     struct stat st;
     assert_int_equal(fstat(p->at->fd, &st), 0);
     assert_true((uint64_t)st.st_blocks * 512 >= segment_ring_offset() + p->at->segment->ring_stride);
 }
 
-static void its_records_name_the_thread_that_made_it(void **state)
+TEST_WITH(begin, end, its_records_name_the_thread_that_made_it)
 {
-    (void)state;
     journal_record(j, NUMBER, (uint64_t[]){1});
     fixture_turn(&f);
     assert_int_equal(seen.numbers, 1);
     assert_int_equal(seen.thread, gettid());
 }
 
-static void it_follows_the_enable_words(void **state)
+TEST_WITH(begin, end, it_follows_the_enable_words)
 {
-    (void)state;
     segment_set_mode(p->at, SEGMENT_COUNT);
     journal_record(j, NUMBER, (uint64_t[]){1});
     segment_set_mode(p->at, SEGMENT_DISABLED);
@@ -185,9 +176,8 @@ static void it_follows_the_enable_words(void **state)
     assert_int_equal(seen.numbers, 1);
 }
 
-static void closed_it_is_drained_as_of_a_process_that_ended(void **state)
+TEST_WITH(begin, end, closed_it_is_drained_as_of_a_process_that_ended)
 {
-    (void)state;
     journal_record(j, NUMBER, (uint64_t[]){42});
     journal_close(j);
     j = NULL;
@@ -196,12 +186,11 @@ static void closed_it_is_drained_as_of_a_process_that_ended(void **state)
     assert_int_equal(seen.sum, 42);
 }
 
-static void wrong_aspects_and_folders_are_refused(void **state)
+TEST(wrong_aspects_and_folders_are_refused)
 {
     static const struct dict_aspect wrong[] = {{.name = "no name", .field_count = 0}};
     struct journal *none = NULL;
     char missing[96];
-    (void)state;
     f = (struct fixture){.options.batch = true};
     fixture_open(&f);
     assert_int_equal(journal_open(f.dir, wrong, 1, &none), BEZEL_EINVAL);
@@ -212,18 +201,4 @@ static void wrong_aspects_and_folders_are_refused(void **state)
     assert_null(none);
     journal_close(NULL);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_of_one_process_go_to_two_folders),
-        cmocka_unit_test_setup_teardown(what_finds_no_room_is_counted, begin, end),
-        cmocka_unit_test_setup_teardown(the_memory_of_its_ring_is_there_from_the_start, begin, end),
-        cmocka_unit_test_setup_teardown(its_records_name_the_thread_that_made_it, begin, end),
-        cmocka_unit_test_setup_teardown(it_follows_the_enable_words, begin, end),
-        cmocka_unit_test_setup_teardown(closed_it_is_drained_as_of_a_process_that_ended, begin, end),
-        cmocka_unit_test(wrong_aspects_and_folders_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/json.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* What `write` writes, compact or not; the caller frees it. */
 static char *written(void (*write)(struct json *j, const void *given), const void *given, bool compact)
@@ -38,9 +34,8 @@ static void one_text(struct json *j, const void *text)
     json_array_end(j);
 }
 
-static void texts_are_escaped(void **state)
+TEST(texts_are_escaped)
 {
-    (void)state;
     assert_written(one_text, "plain", "[\"plain\"]\n");
     assert_written(one_text, "", "[\"\"]\n");
     assert_written(one_text, NULL, "[null]\n");
@@ -49,9 +44,8 @@ static void texts_are_escaped(void **state)
     assert_written(one_text, "µ € 𝄞", "[\"µ € 𝄞\"]\n");
 }
 
-static void bytes_that_are_not_utf8_are_replaced_one_by_one(void **state)
+TEST(bytes_that_are_not_utf8_are_replaced_one_by_one)
 {
-    (void)state;
     assert_written(one_text, "\xff", "[\"\\ufffd\"]\n");
     assert_written(one_text, "a\xc3", "[\"a\\ufffd\"]\n");                                  /* cut */
     assert_written(one_text, "\xc0\xaf", "[\"\\ufffd\\ufffd\"]\n");                         /* overlong '/' */
@@ -67,9 +61,8 @@ static void one_double(struct json *j, const void *value)
     json_array_end(j);
 }
 
-static void doubles_read_back_as_they_were_and_what_json_lacks_is_null(void **state)
+TEST(doubles_read_back_as_they_were_and_what_json_lacks_is_null)
 {
-    (void)state;
     const struct {
         double value;
         const char *expected;
@@ -101,31 +94,17 @@ static void everything(struct json *j, const void *unused)
     json_object_end(j);
 }
 
-static void groups_nest_with_commas_between_and_none_behind(void **state)
+TEST(groups_nest_with_commas_between_and_none_behind)
 {
-    (void)state;
     assert_written(everything, NULL,
                    "{\"low\":-9223372036854775808,\"high\":18446744073709551615,\"exact\":\"18446744073709551615\","
                    "\"yes\":true,\"empty\":{},\"list\":[1,[],{\"no\":false}]}\n");
 }
 
-static void the_long_form_says_the_same_over_several_lines(void **state)
+TEST(the_long_form_says_the_same_over_several_lines)
 {
-    (void)state;
     char *text = written(everything, NULL, false);
     assert_non_null(strstr(text, "\n  \"yes\": true,\n  \"empty\": {},\n  \"list\": [\n    1,\n    [],\n    {\n"));
     assert_string_equal(text + strlen(text) - 2, "}\n");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_escaped),
-        cmocka_unit_test(bytes_that_are_not_utf8_are_replaced_one_by_one),
-        cmocka_unit_test(doubles_read_back_as_they_were_and_what_json_lacks_is_null),
-        cmocka_unit_test(groups_nest_with_commas_between_and_none_behind),
-        cmocka_unit_test(the_long_form_says_the_same_over_several_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

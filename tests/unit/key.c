@@ -8,11 +8,10 @@
 #include "mdr/link/keyring.h"
 #include "mdr/link/link.h"
 #include "mdr/link/zap.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zmq.h>
-
-#include <cmocka.h>
 
 static char dir[32];
 
@@ -69,9 +66,8 @@ static void put_key(const char *file, uint8_t fill, unsigned roles)
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-static void z85_is_zeromqs(void **state)
+TEST_WITH(make_dir, remove_dir, z85_is_zeromqs)
 {
-    (void)state;
     for (int i = 0; i < 100; i++) {
         struct key_secret secret, back;
         char ours[KEY_Z85 + 1], theirs[KEY_Z85 + 1];
@@ -84,9 +80,8 @@ static void z85_is_zeromqs(void **state)
     }
 }
 
-static void z85_of_more_than_32_bits_is_none(void **state)
+TEST_WITH(make_dir, remove_dir, z85_of_more_than_32_bits_is_none)
 {
-    (void)state;
     uint8_t bytes[KEY_BYTES];
     char text[KEY_Z85 + 1] = "%nSc0%nSc0%nSc0%nSc0%nSc0%nSc0%nSc0%nSc0"; /* 8 x UINT32_MAX */
     assert_int_equal(key_from_z85(text, bytes), 0);
@@ -103,9 +98,8 @@ static void z85_of_more_than_32_bits_is_none(void **state)
     assert_int_equal(key_from_z85(text, bytes), BEZEL_EMALFORMED);
 }
 
-static void what_is_printed_is_read_again(void **state)
+TEST_WITH(make_dir, remove_dir, what_is_printed_is_read_again)
 {
-    (void)state;
     char text[KEY_FILE_MAX];
     const char *why;
     struct key_secret secret, secret_again;
@@ -123,9 +117,8 @@ static void what_is_printed_is_read_again(void **state)
 
 #define Z "0000000000000000000000000000000000000000"
 
-static void what_is_no_key_is_told_why(void **state)
+TEST_WITH(make_dir, remove_dir, what_is_no_key_is_told_why)
 {
-    (void)state;
     static const struct {
         const char *text, *why;
         int err;
@@ -158,9 +151,8 @@ static void what_is_no_key_is_told_why(void **state)
     assert_int_equal(key.roles, KEY_OBSERVE | KEY_LAUNCH);
 }
 
-static void the_ends_of_lines_may_be_those_of_windows(void **state)
+TEST_WITH(make_dir, remove_dir, the_ends_of_lines_may_be_those_of_windows)
 {
-    (void)state;
     static const char public[] = "bezel-public-key 1\r\npublic: " Z "\r\nroles: observe control\r\nnodes: desk*\r\n";
     static const char secret[] = "bezel-secret-key 1\r\nsecret: " Z "\r\n";
     struct key_public key;
@@ -172,9 +164,8 @@ static void the_ends_of_lines_may_be_those_of_windows(void **state)
     assert_int_equal(key_parse_secret(secret, sizeof secret - 1, &hidden, &why), 0);
 }
 
-static void a_key_speaks_for_its_nodes(void **state)
+TEST_WITH(make_dir, remove_dir, a_key_speaks_for_its_nodes)
 {
-    (void)state;
     static const struct {
         const char *nodes, *node;
         bool speaks;
@@ -195,9 +186,8 @@ static void a_key_speaks_for_its_nodes(void **state)
     }
 }
 
-static void names_of_keys_name_files_of_the_folder(void **state)
+TEST_WITH(make_dir, remove_dir, names_of_keys_name_files_of_the_folder)
 {
-    (void)state;
     static const char *const bad[] = {"", ".", "..", ".a", "-a", "a/b", "a b", "\xc3\xa4", "a\n"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(key_name_ok(bad[i]));
@@ -213,9 +203,8 @@ static void names_of_keys_name_files_of_the_folder(void **state)
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static void a_pair_is_written_once(void **state)
+TEST_WITH(make_dir, remove_dir, a_pair_is_written_once)
 {
-    (void)state;
     struct key_secret secret, other, read;
     struct key_public public = {.roles = KEY_OBSERVE}, read_public;
     struct stat st;
@@ -243,9 +232,8 @@ static void a_pair_is_written_once(void **state)
 }
 
 /* A name that leaves no room for what is written beside the file. */
-static void a_pair_with_too_long_a_name_is_refused_and_leaves_nothing(void **state)
+TEST_WITH(make_dir, remove_dir, a_pair_with_too_long_a_name_is_refused_and_leaves_nothing)
 {
-    (void)state;
     struct key_secret secret;
     struct key_public public = {.roles = KEY_OBSERVE};
     char path[PATH_MAX], deep[PATH_MAX + 8], one[] = "desk1";
@@ -268,9 +256,8 @@ static void a_pair_with_too_long_a_name_is_refused_and_leaves_nothing(void **sta
     }
 }
 
-static void a_key_that_others_can_read_is_refused(void **state)
+TEST_WITH(make_dir, remove_dir, a_key_that_others_can_read_is_refused)
 {
-    (void)state;
     struct key_secret secret;
     const char *why;
     put("k.key", "bezel-secret-key 1\nsecret: " Z "\n", 0600);
@@ -283,9 +270,8 @@ static void a_key_that_others_can_read_is_refused(void **state)
     }
 }
 
-static void what_is_no_small_file_is_no_key(void **state)
+TEST_WITH(make_dir, remove_dir, what_is_no_small_file_is_no_key)
 {
-    (void)state;
     struct key_public key;
     const char *why;
     char large[KEY_FILE_MAX + 1];
@@ -312,9 +298,8 @@ static int find(struct keyring *ring, uint8_t fill, int64_t now, struct keyring_
     return keyring_find(ring, key.bytes, found);
 }
 
-static void a_changed_folder_takes_effect_within_a_second(void **state)
+TEST_WITH(make_dir, remove_dir, a_changed_folder_takes_effect_within_a_second)
 {
-    (void)state;
     struct keyring *ring;
     struct keyring_key found;
     put_key("a.pub", 1, KEY_OBSERVE);
@@ -365,12 +350,11 @@ static void a_changed_folder_takes_effect_within_a_second(void **state)
 }
 
 /* Connections may use up all descriptors of a daemon: that takes no key from those that are served. */
-static void without_a_descriptor_the_keys_stay_as_they_are(void **state)
+TEST_WITH(make_dir, remove_dir, without_a_descriptor_the_keys_stay_as_they_are)
 {
     struct rlimit limit, none;
     struct keyring *ring;
     struct keyring_key found;
-    (void)state;
     put_key("a.pub", 1, KEY_OBSERVE);
     assert_int_equal(keyring_open(dir, &ring), 0);
     int64_t now = clock_now() + 2 * KEYRING_LOOK;
@@ -397,9 +381,8 @@ static void count_complaint(void *context, const char *file, const char *why)
     strcat(strcat(context, file), " ");
 }
 
-static void what_is_wrong_is_left_out_and_told(void **state)
+TEST_WITH(make_dir, remove_dir, what_is_wrong_is_left_out_and_told)
 {
-    (void)state;
     char told[256] = "";
     struct keyring *ring;
     struct keyring_key found;
@@ -422,9 +405,8 @@ static struct zap_part part(const char *text)
     return (struct zap_part){text, strlen(text)};
 }
 
-static void zap_admits_known_keys_alone(void **state)
+TEST_WITH(make_dir, remove_dir, zap_admits_known_keys_alone)
 {
-    (void)state;
     struct keyring *ring;
     uint8_t read[KEY_BYTES];
     struct key_public known = sample(1, 0), stranger = sample(2, 0);
@@ -463,35 +445,10 @@ static void zap_admits_known_keys_alone(void **state)
     keyring_free(ring);
 }
 
-static void a_user_id_that_is_not_ours_is_no_key(void **state)
+TEST_WITH(make_dir, remove_dir, a_user_id_that_is_not_ours_is_no_key)
 {
-    (void)state;
     uint8_t key[KEY_BYTES];
     static const char *const bad[] = {NULL, "", "desk1", Z "0", "~" Z};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(zap_key(bad[i], key), BEZEL_EMALFORMED);
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, remove_dir)
-    const struct CMUnitTest tests[] = {
-        TEST(z85_is_zeromqs),
-        TEST(z85_of_more_than_32_bits_is_none),
-        TEST(what_is_printed_is_read_again),
-        TEST(what_is_no_key_is_told_why),
-        TEST(the_ends_of_lines_may_be_those_of_windows),
-        TEST(a_key_speaks_for_its_nodes),
-        TEST(names_of_keys_name_files_of_the_folder),
-        TEST(a_pair_is_written_once),
-        TEST(a_pair_with_too_long_a_name_is_refused_and_leaves_nothing),
-        TEST(a_key_that_others_can_read_is_refused),
-        TEST(what_is_no_small_file_is_no_key),
-        TEST(a_changed_folder_takes_effect_within_a_second),
-        TEST(without_a_descriptor_the_keys_stay_as_they_are),
-        TEST(what_is_wrong_is_left_out_and_told),
-        TEST(zap_admits_known_keys_alone),
-        TEST(a_user_id_that_is_not_ours_is_no_key),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

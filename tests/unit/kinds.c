@@ -7,16 +7,12 @@
 #include "sensor/external/user_clock.h"
 #include "tests/lib/every_kind.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 void kinds_cc(void); /* in C++ */
 void kinds_scopes_cc(void);
@@ -186,21 +182,18 @@ static void check_every(void (*body)(void *context), bool exact)
     fixture_end(&f);
 }
 
-static void every_kind_arrives_from_c(void **unused)
+TEST(every_kind_arrives_from_c)
 {
-    (void)unused;
     check_every(record_every_monotonic, true);
 }
 
-static void every_kind_arrives_with_the_clock_that_is_chosen(void **unused)
+TEST(every_kind_arrives_with_the_clock_that_is_chosen)
 {
-    (void)unused;
     check_every(record_every, false);
 }
 
-static void every_kind_arrives_from_cxx(void **unused)
+TEST(every_kind_arrives_from_cxx)
 {
-    (void)unused;
     check_every(record_every_in_cxx, true);
 }
 
@@ -223,9 +216,8 @@ static void span_while_disabled(void *unused)
     bezel_end(span2, bezel_begin(span2), 11, kinds_string(12));
 }
 
-static void a_span_of_a_disabled_aspect_is_not_recorded(void **unused)
+TEST(a_span_of_a_disabled_aspect_is_not_recorded)
 {
-    (void)unused;
     static const char *const names[] = {"span2"};
     struct arrived a = {.names = names, .count = 1};
     struct fixture f = {.record = check_record, .context = &a};
@@ -250,9 +242,8 @@ static void end_in_another_thread(void *unused)
     pthread_join(t, NULL);
 }
 
-static void a_span_may_end_in_another_thread(void **unused)
+TEST(a_span_may_end_in_another_thread)
 {
-    (void)unused;
     static const char *const names[] = {"span0"};
     struct arrived a = {.names = names, .count = 1};
     struct fixture f = {.record = check_record, .context = &a};
@@ -287,9 +278,8 @@ static void spans_of_a_users_clock(void *unused)
     span_by_the_moved_clock(6000000, 5999999);
 }
 
-static void a_span_lasts_what_its_clock_says(void **unused)
+TEST(a_span_lasts_what_its_clock_says)
 {
-    (void)unused;
     static const char *const names[] = {"span0", "span0", "span0"};
     struct arrived a = {.names = names, .count = 3};
     struct fixture f = {.record = check_record, .context = &a};
@@ -312,9 +302,8 @@ static void many_by_the_moved_clock(void *unused)
 }
 
 /* A later pair must not change what times mean that were converted already. */
-static void a_users_clock_is_settled_up_to_the_last_record(void **unused)
+TEST(a_users_clock_is_settled_up_to_the_last_record)
 {
-    (void)unused;
     struct fixture f = {0};
     fixture_observe(&f, many_by_the_moved_clock);
     const struct external_process *p = external_process(f.external, 0);
@@ -323,9 +312,8 @@ static void a_users_clock_is_settled_up_to_the_last_record(void **unused)
     fixture_end(&f);
 }
 
-static void time_that_is_not_known_is_minus_one(void **unused)
+TEST(time_that_is_not_known_is_minus_one)
 {
-    (void)unused;
     assert_int_equal(bezel_span_ns(1000, 1000), 0);
     assert_int_equal(bezel_span_ns(1000, 999), -1); /* backwards */
     assert_int_equal(bezel_span_ns(UINT64_MAX, 0), bezel_ticks_ns(1));
@@ -347,9 +335,8 @@ static void check_scope(struct fixture *f, const struct packet_header *h, const 
 }
 
 /* Each scope of kinds_cc.cc records a number that tells how it was left, at its end. */
-static void a_scope_records_its_span_however_it_is_left(void **unused)
+TEST(a_scope_records_its_span_however_it_is_left)
 {
-    (void)unused;
     int64_t seen[16] = {0};
     static const int64_t expected[] = {2, 1, 3, 4, 5};
     struct fixture f = {.record = check_scope, .context = seen};
@@ -398,9 +385,8 @@ static void check_by_hand(struct fixture *f, const struct packet_header *h, cons
     assert_string_equal(aspect, "by_hand");
 }
 
-static void a_kind_is_part_of_an_aspect_and_has_its_fields(void **unused)
+TEST(a_kind_is_part_of_an_aspect_and_has_its_fields)
 {
-    (void)unused;
     struct fixture f = {.record = check_by_hand};
     fixture_observe(&f, declare_kinds);
     assert_int_equal(f.records, 2);
@@ -445,10 +431,9 @@ static void declare_and_end(void *unused)
     declare(&last, "no_gauge", BEZEL_KIND_gauge, 0, NULL);
 }
 
-static void what_a_process_declares_before_it_ends_is_known(void **unused)
+TEST(what_a_process_declares_before_it_ends_is_known)
 {
     char c;
-    (void)unused;
     struct fixture f = {.record = check_by_hand, .options = {.batch = true, .take_all = true}};
     assert_int_equal(pipe(ready) | pipe(go), 0);
     fixture_open(&f);
@@ -465,22 +450,4 @@ static void what_a_process_declares_before_it_ends_is_known(void **unused)
         close(ready[i]);
         close(go[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_arrives_from_c),
-        cmocka_unit_test(every_kind_arrives_with_the_clock_that_is_chosen),
-        cmocka_unit_test(every_kind_arrives_from_cxx),
-        cmocka_unit_test(a_span_of_a_disabled_aspect_is_not_recorded),
-        cmocka_unit_test(a_span_may_end_in_another_thread),
-        cmocka_unit_test(a_span_lasts_what_its_clock_says),
-        cmocka_unit_test(a_users_clock_is_settled_up_to_the_last_record),
-        cmocka_unit_test(time_that_is_not_known_is_minus_one),
-        cmocka_unit_test(a_scope_records_its_span_however_it_is_left),
-        cmocka_unit_test(a_kind_is_part_of_an_aspect_and_has_its_fields),
-        cmocka_unit_test(what_a_process_declares_before_it_ends_is_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

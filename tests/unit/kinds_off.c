@@ -2,12 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* Kinds with BEZEL_OFF: everything compiles, does nothing, and needs no library, which is not linked here. */
 #include "tests/lib/every_kind.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #ifndef BEZEL_OFF
 #error "this is the test of the header with its sensors compiled out"
@@ -15,9 +10,8 @@
 
 int kinds_off_cc(void); /* the same in C++ */
 
-static void nothing_happens_but_arguments_are_evaluated(void **unused)
+TEST(nothing_happens_but_arguments_are_evaluated)
 {
-    (void)unused;
     int64_t calls = 0;
     KINDS_RECORD();
     bezel_span s = bezel_begin(span2);
@@ -30,17 +24,7 @@ static void nothing_happens_but_arguments_are_evaluated(void **unused)
     assert_int_equal(calls, 5);
 }
 
-static void the_same_in_cxx(void **unused)
+TEST(the_same_in_cxx)
 {
-    (void)unused;
     assert_int_equal(kinds_off_cc(), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_happens_but_arguments_are_evaluated),
-        cmocka_unit_test(the_same_in_cxx),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

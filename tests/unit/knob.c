@@ -11,19 +11,15 @@
 #include "sensor/external/program_knobs.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 int32_t knob_cc(void);
 
@@ -173,9 +169,8 @@ static void finish(pid_t pid)
     fixture_end(&f);
 }
 
-static void what_is_turned_is_read(void **unused)
+TEST_WITH(begin, end, what_is_turned_is_read)
 {
-    (void)unused;
     assert_int_equal(bezel_knob(quality), 75);
     pid_t pid = fixture_spawn(read_on, NULL);
     struct external_process *p = find_knobs(4);
@@ -198,10 +193,9 @@ static void what_is_turned_is_read(void **unused)
     finish(pid);
 }
 
-static void nothing_is_turned_out_of_its_range(void **unused)
+TEST_WITH(begin, end, nothing_is_turned_out_of_its_range)
 {
     int32_t before;
-    (void)unused;
     pid_t pid = fixture_spawn(read_on, NULL);
     struct external_process *p = find_knobs(4);
     uint32_t i = (uint32_t)external_knob_find(p, "quality");
@@ -242,9 +236,8 @@ static bool is_told(const char *code, const char *part)
     return has_note(code, part);
 }
 
-static void those_beyond_the_table_are_told_and_stay(void **unused)
+TEST_WITH(begin, end, those_beyond_the_table_are_told_and_stay)
 {
-    (void)unused;
     pid_t pid = fixture_spawn(declare_too_many, NULL);
     find_knobs(BEZEL_KNOBS_MAX);
     assert_true(external_knob_find(process(), "more0") >= 0);
@@ -255,9 +248,8 @@ static void those_beyond_the_table_are_told_and_stay(void **unused)
     finish(pid);
 }
 
-static void what_breaks_a_rule_is_told_and_twins_are_one(void **unused)
+TEST_WITH(begin, end, what_breaks_a_rule_is_told_and_twins_are_one)
 {
-    (void)unused;
     pid_t pid = fixture_spawn(declare_badly, NULL);
     find_knobs(3);
     turn("quality", 30, 75);
@@ -271,9 +263,8 @@ static void what_breaks_a_rule_is_told_and_twins_are_one(void **unused)
     finish(pid);
 }
 
-static void a_child_begins_anew(void **unused)
+TEST_WITH(begin, end, a_child_begins_anew)
 {
-    (void)unused;
     pid_t pid = fixture_spawn(read_on, NULL);
     find_knobs(4);
     turn("quality", 20, 75);
@@ -284,9 +275,8 @@ static void a_child_begins_anew(void **unused)
     finish(pid);
 }
 
-static void the_end_of_observation_turns_everything_back(void **unused)
+TEST_WITH(begin, end, the_end_of_observation_turns_everything_back)
 {
-    (void)unused;
     pid_t pid = fixture_spawn(read_on, NULL);
     find_knobs(4);
     turn("quality", 20, 75);
@@ -308,9 +298,8 @@ static void turn_and_be_killed(void *unused)
     raise(SIGKILL);
 }
 
-static void a_kill_leaves_it_for_the_next_life_and_another_run_turns_it_back(void **unused)
+TEST_WITH(begin, end, a_kill_leaves_it_for_the_next_life_and_another_run_turns_it_back)
 {
-    (void)unused;
     external_close(f.external, false);
     pid_t pid = fixture_spawn(read_on, NULL);
     int status = fixture_wait(fixture_spawn(turn_and_be_killed, NULL));
@@ -327,9 +316,8 @@ static void a_kill_leaves_it_for_the_next_life_and_another_run_turns_it_back(voi
     finish(pid);
 }
 
-static void what_makes_no_sense_is_not_believed(void **unused)
+TEST_WITH(begin, end, what_makes_no_sense_is_not_believed)
 {
-    (void)unused;
     pid_t pid = fixture_spawn(read_on, NULL);
     struct segment *s = find_knobs(4)->at->segment;
     s->knobs[0].min = 1000; /* known already: nothing changes */
@@ -345,19 +333,4 @@ static void what_makes_no_sense_is_not_believed(void **unused)
     fixture_turn(&f);
     turn("quality", 20, 75); /* those that were known go on */
     finish(pid);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_turned_is_read, begin, end),
-        cmocka_unit_test_setup_teardown(nothing_is_turned_out_of_its_range, begin, end),
-        cmocka_unit_test_setup_teardown(those_beyond_the_table_are_told_and_stay, begin, end),
-        cmocka_unit_test_setup_teardown(what_breaks_a_rule_is_told_and_twins_are_one, begin, end),
-        cmocka_unit_test_setup_teardown(a_child_begins_anew, begin, end),
-        cmocka_unit_test_setup_teardown(the_end_of_observation_turns_everything_back, begin, end),
-        cmocka_unit_test_setup_teardown(a_kill_leaves_it_for_the_next_life_and_another_run_turns_it_back, begin, end),
-        cmocka_unit_test_setup_teardown(what_makes_no_sense_is_not_believed, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

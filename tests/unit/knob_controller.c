@@ -6,13 +6,9 @@
 
 #include "base/clock.h"
 #include "resmgr/policies/policy.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define EVERY (100 * CLOCK_MS)
 
@@ -93,9 +89,8 @@ static int32_t value(uint32_t i)
     return o->given ? o->value : 100;
 }
 
-static void polling_gives_way_first_and_what_came_of_it_is_waited_for(void **state)
+TEST_WITH(start, NULL, polling_gives_way_first_and_what_came_of_it_is_waited_for)
 {
-    (void)state;
     instants(50, 50);
     assert_int_equal(value(0), 100);
     actions.members[0].not_the_monitors = true; /* of another node */
@@ -109,9 +104,8 @@ static void polling_gives_way_first_and_what_came_of_it_is_waited_for(void **sta
     assert_true(knob_controller.knobs[0].setpoint.metric == 50);
 }
 
-static void polling_at_its_end_has_given_way_when_it_shows(void **state)
+TEST_WITH(start, NULL, polling_at_its_end_has_given_way_when_it_shows)
 {
-    (void)state;
     policy.members[1].period = policy.period_max;
     instants(2, 50);
     assert_int_equal(value(0), 100);
@@ -127,17 +121,15 @@ static void polling_at_its_end_has_given_way_when_it_shows(void **state)
     assert_int_equal(value(0), 50);
 }
 
-static void without_a_policy_nothing_gives_way_first(void **state)
+TEST_WITH(start, NULL, without_a_policy_nothing_gives_way_first)
 {
-    (void)state;
     policy.policy = POLICY_NONE;
     instant(50);
     assert_int_equal(value(0), 50);
 }
 
-static void a_knob_that_comes_first_hides_the_violation_until_it_is_saturated(void **state)
+TEST_WITH(start, NULL, a_knob_that_comes_first_hides_the_violation_until_it_is_saturated)
 {
-    (void)state;
     files[0].order = ORDER_KNOB_FIRST;
     assert_false(hides(0)); /* no program has it */
     instant(50);
@@ -152,9 +144,8 @@ static void a_knob_that_comes_first_hides_the_violation_until_it_is_saturated(vo
     assert_true(knob_controller.knobs[0].setpoint.metric == 75); /* the numbers that prove it */
 }
 
-static void what_its_own_return_breaks_is_hidden_and_taken_back(void **state)
+TEST_WITH(start, NULL, what_its_own_return_breaks_is_hidden_and_taken_back)
 {
-    (void)state;
     actions.members[1].not_the_monitors = true;
     instant(50);
     actions.members[1].not_the_monitors = false;
@@ -173,9 +164,8 @@ static void what_its_own_return_breaks_is_hidden_and_taken_back(void **state)
     assert_false(hides(0));
 }
 
-static void of_two_the_first_gives_way_first_and_comes_back_last(void **state)
+TEST_WITH(start, NULL, of_two_the_first_gives_way_first_and_comes_back_last)
 {
-    (void)state;
     e.adapt.knob_count = 2;
     policy.policy = POLICY_NONE;
     int64_t steps = 0;
@@ -192,9 +182,8 @@ static void of_two_the_first_gives_way_first_and_comes_back_last(void **state)
     assert_int_equal(value(0), 100);
 }
 
-static void it_answers_the_limit_of_the_least_number_that_is_violated(void **state)
+TEST_WITH(start, NULL, it_answers_the_limit_of_the_least_number_that_is_violated)
 {
-    (void)state;
     files[0].serves = 3;
     policy.policy = POLICY_NONE;
     struct knob_search_seen seen = {.present = true, .value = 100, .min = 0, .max = 100, .baseline = 100};
@@ -229,24 +218,23 @@ static int32_t least_value(int64_t given)
     return least;
 }
 
-static void a_change_over_the_loop_is_judged_when_its_dead_time_is_over(void **state)
+TEST_WITH(start, NULL, a_change_over_the_loop_is_judged_when_its_dead_time_is_over)
 {
     metrics[0].kind = METRIC_INTERVAL;
     dead_time = 20 * EVERY;
     assert_int_equal(least_value(0), 50);
-    start(state);
+    start(test_state);
     dead_time = 20 * EVERY; /* the limit is none on an interval, so no loop delays it */
     assert_int_equal(least_value(0), 0);
-    start(state);
+    start(test_state);
     metrics[0].kind = METRIC_INTERVAL;
     dead_time = 20 * EVERY;
     assert_int_equal(least_value(2 * EVERY), 0); /* as the file says */
-    start(state);
+    start(test_state);
 }
 
-static void programs_with_nothing_in_common_are_left_alone(void **state)
+TEST_WITH(start, NULL, programs_with_nothing_in_common_are_left_alone)
 {
-    (void)state;
     struct knob_search_seen all = {.present = false}, none = {.present = false},
                             a = {.present = true, .value = 5, .min = 0, .max = 10, .baseline = 5},
                             b = {.present = true, .value = 7, .min = 4, .max = 20, .baseline = 7},
@@ -260,20 +248,4 @@ static void programs_with_nothing_in_common_are_left_alone(void **state)
     assert_true(knob_search_is_possible(&files[0], &all));
     knob_controller_merge(&all, &c);
     assert_false(knob_search_is_possible(&files[0], &all));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(polling_gives_way_first_and_what_came_of_it_is_waited_for, start),
-        cmocka_unit_test_setup(polling_at_its_end_has_given_way_when_it_shows, start),
-        cmocka_unit_test_setup(without_a_policy_nothing_gives_way_first, start),
-        cmocka_unit_test_setup(a_knob_that_comes_first_hides_the_violation_until_it_is_saturated, start),
-        cmocka_unit_test_setup(what_its_own_return_breaks_is_hidden_and_taken_back, start),
-        cmocka_unit_test_setup(of_two_the_first_gives_way_first_and_comes_back_last, start),
-        cmocka_unit_test_setup(it_answers_the_limit_of_the_least_number_that_is_violated, start),
-        cmocka_unit_test_setup(a_change_over_the_loop_is_judged_when_its_dead_time_is_over, start),
-        cmocka_unit_test_setup(programs_with_nothing_in_common_are_left_alone, start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

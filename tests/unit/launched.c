@@ -4,19 +4,16 @@
 #include "bezeld/launch/ports.h"
 #include "mdr/parts.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct message_launched_list list;
 
@@ -38,9 +35,8 @@ static struct job *begin(struct launched *all, unsigned i, uint32_t incarnation,
 
 /* Who asks for what has changed since the last answer hears of every change, of each program its last state, and then
  * of nothing. */
-static void changes_are_listed_once_and_in_order(void **state)
+TEST(changes_are_listed_once_and_in_order)
 {
-    (void)state;
     enum { PROGRAMS = 3 * MESSAGE_LAUNCHED_MAX / 2 };
     struct launched all;
     struct rusage usage = {.ru_utime = {1, 500000}, .ru_stime = {0, 250000}, .ru_maxrss = 3};
@@ -82,9 +78,8 @@ static void changes_are_listed_once_and_in_order(void **state)
     launched_free(&all);
 }
 
-static void an_incarnation_is_started_once_and_after_the_one_before(void **state)
+TEST(an_incarnation_is_started_once_and_after_the_one_before)
 {
-    (void)state;
     struct launched all;
     struct rusage usage = {.ru_maxrss = 1};
     struct message_start first = start_of(0, 1), second = start_of(0, 2), other = start_of(1, 1);
@@ -106,9 +101,8 @@ static void an_incarnation_is_started_once_and_after_the_one_before(void **state
 }
 
 /* What a killed launcher left says what it had started. Other files say nothing. */
-static void what_an_earlier_launcher_started_is_known(void **state)
+TEST(what_an_earlier_launcher_started_is_known)
 {
-    (void)state;
     static const char *const names[] = {"a.b.12.out", "x.1.out", "lock",     ".1.out",
                                         "x.0.out",    "x.y.out", "x.1.outx", "x.99999999999.out"};
     char path[SCRATCH_PATH + 64];
@@ -159,9 +153,8 @@ static int listen_at(int family, int type, uint32_t *port)
     return fd;
 }
 
-static void ports_are_those_at_which_somebody_listens(void **state)
+TEST(ports_are_those_at_which_somebody_listens)
 {
-    (void)state;
     static struct ports ports;
     static const int families[] = {AF_INET, AF_INET6}, types[] = {SOCK_STREAM, SOCK_DGRAM};
     for (int f = 0; f < 2; f++)
@@ -183,11 +176,5 @@ static void ports_are_those_at_which_somebody_listens(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_are_listed_once_and_in_order),
-        cmocka_unit_test(an_incarnation_is_started_once_and_after_the_one_before),
-        cmocka_unit_test(what_an_earlier_launcher_started_is_known),
-        cmocka_unit_test(ports_are_those_at_which_somebody_listens),
-    };
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

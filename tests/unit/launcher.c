@@ -6,21 +6,18 @@
 #include "mdr/message.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char *in_folder(const char *name)
 {
@@ -144,9 +141,8 @@ static pid_t launch_stubborn(struct launcher *l, int64_t grace, pid_t *child)
     return hidden;
 }
 
-static void ends_a_double_forked_child_that_ignores_sigterm(void **state)
+TEST(ends_a_double_forked_child_that_ignores_sigterm)
 {
-    (void)state;
     struct launcher l;
     pid_t child, hidden = launch_stubborn(&l, 100 * CLOCK_MS, &child);
     assert_int_equal(launcher_end(&l, END_TERM), 0);
@@ -160,9 +156,8 @@ static void ends_a_double_forked_child_that_ignores_sigterm(void **state)
     launcher_close(&l);
 }
 
-static void ends_everything_when_its_socket_ends(void **state)
+TEST(ends_everything_when_its_socket_ends)
 {
-    (void)state;
     struct launcher l;
     pid_t child, hidden = launch_stubborn(&l, 100 * CLOCK_MS, &child), launcher = l.pid;
     launcher_close(&l);
@@ -171,9 +166,8 @@ static void ends_everything_when_its_socket_ends(void **state)
     assert_true(is_gone(launcher));
 }
 
-static void reports_an_exec_that_fails_and_starts_the_others(void **state)
+TEST(reports_an_exec_that_fails_and_starts_the_others)
 {
-    (void)state;
     char *const argv[] = {TEXT("x"), NULL}, *const sh[] = {TEXT("sh"), TEXT("-c"), TEXT("exit 7"), NULL};
     struct launch launches[] = {plain("none", "/nonexistent/x", argv), plain("good", "/bin/sh", sh),
                                 plain("away", "/bin/sh", sh), plain("mute", "/bin/sh", sh),
@@ -204,9 +198,8 @@ static void reports_an_exec_that_fails_and_starts_the_others(void **state)
     launcher_close(&l);
 }
 
-static void limits_a_program_and_counts_what_it_uses(void **state)
+TEST(limits_a_program_and_counts_what_it_uses)
 {
-    (void)state;
     char *const argv[] = {TEXT("sh"), TEXT("-c"), TEXT("ulimit -n -c -t; i=0; while :; do i=$((i + 1)); done"), NULL};
     struct launch launch = plain("busy", "/bin/sh", argv);
     launch.output = LAUNCH_OUTPUT_FILE;
@@ -226,9 +219,8 @@ static void limits_a_program_and_counts_what_it_uses(void **state)
 }
 
 /* Also with what it has started; what ignores SIGTERM is killed. The launcher's other programs go on. */
-static void ends_a_program_whose_time_is_over(void **state)
+TEST(ends_a_program_whose_time_is_over)
 {
-    (void)state;
     char *const argv[] = {
         TEXT("sh"), TEXT("-c"),
         TEXT("trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > \"$0.x\"; mv \"$0.x\" \"$0\"; while :; do sleep "
@@ -251,9 +243,8 @@ static void ends_a_program_whose_time_is_over(void **state)
 }
 
 /* A repeated START is answered with what became of the first one. */
-static void starts_an_incarnation_once(void **state)
+TEST(starts_an_incarnation_once)
 {
-    (void)state;
     char *const argv[] = {TEXT("sh"), TEXT("-c"), TEXT("echo $$ >> \"$0\""), (char *)in_folder("once"), NULL};
     struct launch launch = plain("x", "/bin/sh", argv);
     struct launcher l;
@@ -280,9 +271,8 @@ static void starts_an_incarnation_once(void **state)
     free(text);
 }
 
-static void gives_a_process_its_output_environment_and_default_signals(void **state)
+TEST(gives_a_process_its_output_environment_and_default_signals)
 {
-    (void)state;
     char script[] = "read -r line || line=nothing; echo \"$BEZEL_PROCESS $PWD $line\"; echo error >&2; "
                     "grep -E '^Sig(Blk|Ign)' /proc/self/status | tr -s '0\\n\\t' '0  '";
     char *const argv[] = {TEXT("sh"), TEXT("-c"), script, NULL}, *const environment[] = {TEXT("BEZEL_PROCESS=client.2"),
@@ -306,9 +296,8 @@ static void gives_a_process_its_output_environment_and_default_signals(void **st
     launcher_close(&l);
 }
 
-static void kills_at_once_on_command(void **state)
+TEST(kills_at_once_on_command)
 {
-    (void)state;
     struct launcher l;
     pid_t child, hidden = launch_stubborn(&l, 1000 * CLOCK_S, &child);
     assert_int_equal(launcher_end(&l, END_TERM), 0); /* whose grace outlasts the test */
@@ -318,9 +307,8 @@ static void kills_at_once_on_command(void **state)
     launcher_close(&l);
 }
 
-static void leaves_an_interrupted_process_the_time_to_end_by_itself(void **state)
+TEST(leaves_an_interrupted_process_the_time_to_end_by_itself)
 {
-    (void)state;
     char *const argv[] = {TEXT("sh"), TEXT("-c"),
                           TEXT("trap 'exit 9' TERM; while [ ! -e \"$0\" ]; do sleep 0.01; done"),
                           (char *)in_folder("go"), NULL};
@@ -337,9 +325,8 @@ static void leaves_an_interrupted_process_the_time_to_end_by_itself(void **state
     launcher_close(&l);
 }
 
-static void its_own_death_is_seen(void **state)
+TEST(its_own_death_is_seen)
 {
-    (void)state;
     struct launcher l;
     assert_int_equal(launcher_fork(CLOCK_S, &l), 0);
     int first = launcher_receive(&l, &heard); /* it may tell that it has started nothing */
@@ -364,9 +351,8 @@ static void assert_stopped(pid_t pid)
 }
 
 /* What it finds in its socket when it goes on is of an asker that is gone: nobody would observe the program. */
-static void what_is_asked_by_one_who_has_hung_up_is_not_started(void **state)
+TEST(what_is_asked_by_one_who_has_hung_up_is_not_started)
 {
-    (void)state;
     struct launcher l;
     char *argv[] = {(char[]){"touch"}, strdup(in_folder("unobserved")), NULL};
     struct launch launch = {.of = {"x", 1}, .path = "/bin/touch", .argv = argv, .limits = LAUNCH_NO_LIMITS};
@@ -402,9 +388,8 @@ static pid_t start_family(int ends[2])
 }
 
 /* Daemons of the run are children of the same process: they live on, and so do their own. */
-static void who_is_spared_lives_on_with_its_children_when_the_rest_is_ended(void **state)
+TEST(who_is_spared_lives_on_with_its_children_when_the_rest_is_ended)
 {
-    (void)state;
     struct launcher l;
     int ends[2];
     pid_t child, hidden = launch_stubborn(&l, CLOCK_S, &child), spared = start_family(ends);
@@ -459,35 +444,17 @@ static void end_session_without_waiting(bool unread)
     assert_int_equal(status, 0);
 }
 
-static void a_session_is_over_though_its_bezeld_did_not_wait_for_answers(void **state)
+TEST(a_session_is_over_though_its_bezeld_did_not_wait_for_answers)
 {
-    (void)state;
     end_session_without_waiting(false);
 }
 
-static void a_session_is_over_though_its_bezeld_left_an_answer_unread(void **state)
+TEST(a_session_is_over_though_its_bezeld_left_an_answer_unread)
 {
-    (void)state;
     end_session_without_waiting(true);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_a_double_forked_child_that_ignores_sigterm),
-        cmocka_unit_test(ends_everything_when_its_socket_ends),
-        cmocka_unit_test(reports_an_exec_that_fails_and_starts_the_others),
-        cmocka_unit_test(limits_a_program_and_counts_what_it_uses),
-        cmocka_unit_test(ends_a_program_whose_time_is_over),
-        cmocka_unit_test(starts_an_incarnation_once),
-        cmocka_unit_test(gives_a_process_its_output_environment_and_default_signals),
-        cmocka_unit_test(kills_at_once_on_command),
-        cmocka_unit_test(leaves_an_interrupted_process_the_time_to_end_by_itself),
-        cmocka_unit_test(its_own_death_is_seen),
-        cmocka_unit_test(what_is_asked_by_one_who_has_hung_up_is_not_started),
-        cmocka_unit_test(a_session_is_over_though_its_bezeld_did_not_wait_for_answers),
-        cmocka_unit_test(a_session_is_over_though_its_bezeld_left_an_answer_unread),
-        cmocka_unit_test(who_is_spared_lives_on_with_its_children_when_the_rest_is_ended),
-    };
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

@@ -3,12 +3,7 @@
 /* Which settings of resource managers a node applies. */
 #include "resmgr/agent/leadership.h"
 #include "mdr/manage.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #define START   (1000 * CLOCK_S)
 #define LIFE    UINT64_C(999)
@@ -51,9 +46,8 @@ static enum leadership_answer receive(struct message_setpoint s, int64_t now)
     return leadership_receive(&l, &s, DESIRED, now, &command);
 }
 
-static void a_fresh_setting_is_applied_once(void **state)
+TEST_WITH(start, NULL, a_fresh_setting_is_applied_once)
 {
-    (void)state;
     assert_int_equal(receive(setting(1, 1, START), START + CLOCK_MS), LEADERSHIP_APPLIED);
     assert_true(command.setting.on && command.taken);
     assert_int_equal(command.setting.period, 4 * CLOCK_MS);
@@ -66,9 +60,8 @@ static void a_fresh_setting_is_applied_once(void **state)
     assert_int_equal(l.answered[LEADERSHIP_REPEATED], 2);
 }
 
-static void an_answer_to_an_old_observation_is_expired(void **state)
+TEST_WITH(start, NULL, an_answer_to_an_old_observation_is_expired)
 {
-    (void)state;
     assert_int_equal(receive(setting(1, 1, START), START + 500 * CLOCK_MS + 1), LEADERSHIP_EXPIRED);
     assert_int_equal(receive(setting(1, 2, START), START + CLOCK_S), LEADERSHIP_EXPIRED);
     struct message_setpoint s = setting(1, 3, START);
@@ -84,9 +77,8 @@ static void an_answer_to_an_old_observation_is_expired(void **state)
     assert_int_equal(receive(setting(1, 5, START), START + 500 * CLOCK_MS), LEADERSHIP_APPLIED);
 }
 
-static void an_answer_to_another_life_is_expired(void **state)
+TEST_WITH(start, NULL, an_answer_to_another_life_is_expired)
 {
-    (void)state;
     struct message_setpoint s = setting(1, 1, START);
     s.life = LIFE - 1;
     assert_int_equal(receive(s, START), LEADERSHIP_EXPIRED);
@@ -94,17 +86,15 @@ static void an_answer_to_another_life_is_expired(void **state)
     assert_int_equal(receive(s, START), LEADERSHIP_EXPIRED);
 }
 
-static void an_operator_overrides_earlier_decisions(void **state)
+TEST_WITH(start, NULL, an_operator_overrides_earlier_decisions)
 {
-    (void)state;
     leadership_override(&l, START + 10 * CLOCK_MS);
     assert_int_equal(receive(setting(1, 1, START), START + 20 * CLOCK_MS), LEADERSHIP_EXPIRED);
     assert_int_equal(receive(setting(1, 2, START + 10 * CLOCK_MS), START + 20 * CLOCK_MS), LEADERSHIP_APPLIED);
 }
 
-static void the_newest_leadership_is_followed_and_the_one_before_never_again(void **state)
+TEST_WITH(start, NULL, the_newest_leadership_is_followed_and_the_one_before_never_again)
 {
-    (void)state;
     assert_int_equal(receive(setting(2, 1, START), START), LEADERSHIP_APPLIED);
     assert_int_equal(receive(setting(1, 9, START), START), LEADERSHIP_OUTDATED);
     assert_int_equal(receive(setting(3, 1, START), START), LEADERSHIP_APPLIED);
@@ -118,9 +108,8 @@ static void the_newest_leadership_is_followed_and_the_one_before_never_again(voi
     assert_int_equal(l.answered[LEADERSHIP_OUTDATED], 3);
 }
 
-static void of_two_holders_of_an_epoch_the_first_one_stays(void **state)
+TEST_WITH(start, NULL, of_two_holders_of_an_epoch_the_first_one_stays)
 {
-    (void)state;
     assert_int_equal(receive(setting(2, 1, START), START), LEADERSHIP_APPLIED);
     struct message_setpoint s = setting(2, 2, START);
     s.leadership.holder++;
@@ -129,16 +118,14 @@ static void of_two_holders_of_an_epoch_the_first_one_stays(void **state)
     assert_int_equal(receive(s, START), LEADERSHIP_APPLIED);
 }
 
-static void nobody_has_no_leadership(void **state)
+TEST_WITH(start, NULL, nobody_has_no_leadership)
 {
-    (void)state;
     assert_int_equal(receive(setting(0, 1, START), START), LEADERSHIP_OUTDATED);
     assert_int_equal(receive(setting(1, 0, START), START), LEADERSHIP_EXPIRED); /* numbers count from 1 */
 }
 
-static void the_newest_leadership_outlives_the_daemon(void **state)
+TEST_WITH(start, NULL, the_newest_leadership_outlives_the_daemon)
 {
-    (void)state;
     assert_int_equal(receive(setting(2, 7, START), START), LEADERSHIP_APPLIED);
     struct message_leadership kept = l.holder;
     leadership_start(&l, &e, LIFE + 5, kept);
@@ -152,9 +139,8 @@ static void the_newest_leadership_outlives_the_daemon(void **state)
     assert_true(command.taken);
 }
 
-static void a_period_is_clamped_to_the_bounds_and_counted(void **state)
+TEST_WITH(start, NULL, a_period_is_clamped_to_the_bounds_and_counted)
 {
-    (void)state;
     static const uint64_t asked[] = {0, 1, 99999, 2000000000, UINT64_MAX};
     for (uint64_t i = 0; i < 5; i++) {
         struct message_setpoint s = setting(1, i + 1, START);
@@ -165,9 +151,8 @@ static void a_period_is_clamped_to_the_bounds_and_counted(void **state)
     }
 }
 
-static void a_policy_that_moves_no_period_gets_the_one_that_was_set(void **state)
+TEST_WITH(start, NULL, a_policy_that_moves_no_period_gets_the_one_that_was_set)
 {
-    (void)state;
     e.adapt.policy = POLICY_SPP;
     leadership_start(&l, &e, LIFE, (struct message_leadership){0});
     struct message_setpoint s = setting(1, 1, START);
@@ -178,9 +163,8 @@ static void a_policy_that_moves_no_period_gets_the_one_that_was_set(void **state
     assert_int_equal(l.clamped, 1);
 }
 
-static void a_leadership_that_is_not_renewed_is_lost_once(void **state)
+TEST_WITH(start, NULL, a_leadership_that_is_not_renewed_is_lost_once)
 {
-    (void)state;
     assert_false(leadership_lost(&l, START + 100 * CLOCK_S)); /* no setting arrived yet */
     assert_int_equal(receive(setting(1, 1, START), START + 100 * CLOCK_MS), LEADERSHIP_APPLIED);
     assert_false(leadership_lost(&l, START + 2 * CLOCK_S - 1));
@@ -203,9 +187,8 @@ static void judge(enum limit_state worst, int64_t period, int64_t from, int64_t 
         leadership_judge(&l, worst, (struct policy_setting){true, period}, now);
 }
 
-static void a_node_whose_manager_is_lost_goes_back_to_what_was_safe(void **state)
+TEST_WITH(start, NULL, a_node_whose_manager_is_lost_goes_back_to_what_was_safe)
 {
-    (void)state;
     struct policy_setting safe;
     assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
     judge(LIMIT_HELD, 8 * CLOCK_MS, START, START + 2 * CLOCK_S);
@@ -221,9 +204,8 @@ static void a_node_whose_manager_is_lost_goes_back_to_what_was_safe(void **state
     assert_false(leadership_retreats(&l, LIMIT_VIOLATED, &safe));
 }
 
-static void a_node_goes_back_to_nothing_that_polls_more(void **state)
+TEST_WITH(start, NULL, a_node_goes_back_to_nothing_that_polls_more)
 {
-    (void)state;
     struct policy_setting safe;
     assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
     judge(LIMIT_HELD, CLOCK_MS, START, START + 2 * CLOCK_S);
@@ -241,9 +223,8 @@ static bool goes_back(int64_t period, bool on, struct policy_setting *safe)
     return leadership_retreats(&l, LIMIT_VIOLATED, safe);
 }
 
-static void a_safe_setting_must_show_in_all_hold_limits(void **state)
+TEST_WITH(start, NULL, a_safe_setting_must_show_in_all_hold_limits)
 {
-    (void)state;
     static const struct {
         int64_t persistence, shows;
     } cases[] = {{0, 1200 * CLOCK_MS}, {CLOCK_S, 2200 * CLOCK_MS}}; /* window, persistence and two instants */
@@ -251,7 +232,7 @@ static void a_safe_setting_must_show_in_all_hold_limits(void **state)
     for (size_t i = 0; i < 2; i++)
         for (int early = 0; early < 2; early++) {
             hold.persistence = cases[i].persistence;
-            start(state);
+            start(test_state);
             assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
             leadership_judge(&l, LIMIT_HELD, (struct policy_setting){true, 8 * CLOCK_MS}, START);
             leadership_judge(&l, LIMIT_HELD, (struct policy_setting){true, 8 * CLOCK_MS},
@@ -261,7 +242,7 @@ static void a_safe_setting_must_show_in_all_hold_limits(void **state)
     hold.persistence = 0;
 }
 
-static void limits_that_are_only_judged_delay_nothing(void **state)
+TEST_WITH(start, NULL, limits_that_are_only_judged_delay_nothing)
 {
     static struct experiment_limit two[2];
     static struct experiment_metric metrics[2];
@@ -274,7 +255,7 @@ static void limits_that_are_only_judged_delay_nothing(void **state)
     e.limits = two;
     e.metrics = metrics;
     e.limit_count = e.metric_count = 2;
-    start(state);
+    start(test_state);
     e.limits = &hold;
     e.metrics = &fps;
     e.limit_count = e.metric_count = 1;
@@ -283,9 +264,8 @@ static void limits_that_are_only_judged_delay_nothing(void **state)
     assert_true(goes_back(CLOCK_MS, true, &safe));
 }
 
-static void an_override_drops_the_safe_setting(void **state)
+TEST_WITH(start, NULL, an_override_drops_the_safe_setting)
 {
-    (void)state;
     struct policy_setting safe;
     assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
     judge(LIMIT_HELD, 8 * CLOCK_MS, START, START + 2 * CLOCK_S);
@@ -293,7 +273,7 @@ static void an_override_drops_the_safe_setting(void **state)
     assert_false(goes_back(CLOCK_MS, true, &safe));
 }
 
-static void off_polls_less_than_any_period_and_nothing_less_than_off(void **state)
+TEST_WITH(start, NULL, off_polls_less_than_any_period_and_nothing_less_than_off)
 {
     struct policy_setting safe, off = {false, CLOCK_MS};
     assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
@@ -301,20 +281,19 @@ static void off_polls_less_than_any_period_and_nothing_less_than_off(void **stat
         leadership_judge(&l, LIMIT_HELD, off, now);
     assert_true(goes_back(CLOCK_S, true, &safe));
     assert_false(safe.on);
-    start(state);
+    start(test_state);
     assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
     judge(LIMIT_HELD, 8 * CLOCK_MS, START, START + 2 * CLOCK_S);
     assert_false(goes_back(CLOCK_MS, false, &safe));
-    start(state); /* off for a moment only: that it held shows what was before */
+    start(test_state); /* off for a moment only: that it held shows what was before */
     assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
     judge(LIMIT_VIOLATED, 8 * CLOCK_MS, START, START + 2 * CLOCK_S);
     leadership_judge(&l, LIMIT_HELD, (struct policy_setting){false, 8 * CLOCK_MS}, START + 2 * CLOCK_S);
     assert_false(goes_back(CLOCK_MS, true, &safe));
 }
 
-static void it_goes_back_once_for_each_loss(void **state)
+TEST_WITH(start, NULL, it_goes_back_once_for_each_loss)
 {
-    (void)state;
     struct policy_setting safe;
     judge(LIMIT_HELD, 8 * CLOCK_MS, START - 3 * CLOCK_S, START - CLOCK_S);
     leadership_judge(&l, LIMIT_VIOLATED, (struct policy_setting){true, CLOCK_MS}, START);
@@ -326,29 +305,4 @@ static void it_goes_back_once_for_each_loss(void **state)
         assert_true(leadership_retreats(&l, LIMIT_VIOLATED, &safe));
         assert_false(leadership_retreats(&l, LIMIT_VIOLATED, &safe));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_fresh_setting_is_applied_once, start),
-        cmocka_unit_test_setup(an_answer_to_an_old_observation_is_expired, start),
-        cmocka_unit_test_setup(an_answer_to_another_life_is_expired, start),
-        cmocka_unit_test_setup(an_operator_overrides_earlier_decisions, start),
-        cmocka_unit_test_setup(the_newest_leadership_is_followed_and_the_one_before_never_again, start),
-        cmocka_unit_test_setup(of_two_holders_of_an_epoch_the_first_one_stays, start),
-        cmocka_unit_test_setup(nobody_has_no_leadership, start),
-        cmocka_unit_test_setup(the_newest_leadership_outlives_the_daemon, start),
-        cmocka_unit_test_setup(a_period_is_clamped_to_the_bounds_and_counted, start),
-        cmocka_unit_test_setup(a_policy_that_moves_no_period_gets_the_one_that_was_set, start),
-        cmocka_unit_test_setup(a_leadership_that_is_not_renewed_is_lost_once, start),
-        cmocka_unit_test_setup(a_node_whose_manager_is_lost_goes_back_to_what_was_safe, start),
-        cmocka_unit_test_setup(a_node_goes_back_to_nothing_that_polls_more, start),
-        cmocka_unit_test_setup(a_safe_setting_must_show_in_all_hold_limits, start),
-        cmocka_unit_test_setup(limits_that_are_only_judged_delay_nothing, start),
-        cmocka_unit_test_setup(an_override_drops_the_safe_setting, start),
-        cmocka_unit_test_setup(off_polls_less_than_any_period_and_nothing_less_than_off, start),
-        cmocka_unit_test_setup(it_goes_back_once_for_each_loss, start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

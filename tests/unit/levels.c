@@ -10,18 +10,15 @@
 #include "run/read/run_reader.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PACKETS = 12, RECORDS = 400, STREAMS = 2, COLUMNS = 2000 };
 
@@ -178,9 +175,8 @@ static void make_levels(uint64_t nonces[STREAMS])
 
 /* ---- going on ---------------------------------------------------------------------------------------------------- */
 
-static void the_next_one_goes_on_where_the_last_one_ended(void **state)
+TEST_WITH(begin, end, the_next_one_goes_on_where_the_last_one_ended)
 {
-    (void)state;
     uint64_t nonces[STREAMS];
     make_levels(nonces);
     off_t before = size_of(path_of(levels_dir(), "desk.app-100-0"));
@@ -196,9 +192,8 @@ static void the_next_one_goes_on_where_the_last_one_ended(void **state)
 }
 
 /* As after a kill: there is more in the file than the state knows of. */
-static void what_lies_behind_the_state_is_cut_off(void **state)
+TEST_WITH(begin, end, what_lies_behind_the_state_is_cut_off)
 {
-    (void)state;
     uint64_t nonces[STREAMS];
     make_levels(nonces);
     const char *path = path_of(levels_dir(), "desk.app-100-0");
@@ -212,9 +207,8 @@ static void what_lies_behind_the_state_is_cut_off(void **state)
     levels_close(l);
 }
 
-static void trees_that_have_no_room_in_memory_are_stored(void **state)
+TEST_WITH(begin, end, trees_that_have_no_room_in_memory_are_stored)
 {
-    (void)state;
     struct levels *l = open_levels();
     l->trees_bytes = 1;
     update(l);
@@ -313,9 +307,8 @@ static void link_blocks_hard(const char *blocks, const char *state)
     assert_int_equal(link(path_of(scratch_dir, "elsewhere"), blocks), 0);
 }
 
-static void what_is_not_right_is_made_again(void **state)
+TEST_WITH(begin, end, what_is_not_right_is_made_again)
 {
-    (void)state;
     assert_made_again(flip_blocks);
     assert_made_again(flip_state);
     assert_made_again(truncate_blocks);
@@ -329,9 +322,8 @@ static void what_is_not_right_is_made_again(void **state)
 }
 
 /* Blocks that were made of the same stream before, but not with this state. */
-static void blocks_of_an_earlier_state_are_made_again(void **state)
+TEST_WITH(begin, end, blocks_of_an_earlier_state_are_made_again)
 {
-    (void)state;
     char blocks[2 * PATH_MAX], old[2 * PATH_MAX];
     uint64_t nonces[STREAMS];
     snprintf(blocks, sizeof blocks, "%s/desk.app-100-0", levels_dir());
@@ -349,9 +341,8 @@ static void blocks_of_an_earlier_state_are_made_again(void **state)
 }
 
 /* A block that is spoilt while it is in use, so that only its checksum tells. */
-static void damage_is_noticed_by_the_query_that_meets_it(void **state)
+TEST_WITH(begin, end, damage_is_noticed_by_the_query_that_meets_it)
 {
-    (void)state;
     struct levels *l = open_updated();
     uint64_t before = nonce_of(l, 0);
     const struct levels_list *list = NULL;
@@ -409,9 +400,8 @@ static void assert_read_alike(const struct levels *l, bool header)
     run_reader_close(r);
 }
 
-static void a_damaged_stream_is_read_up_to_the_damage(void **state)
+TEST_WITH(begin, end, a_damaged_stream_is_read_up_to_the_damage)
 {
-    (void)state;
     static const struct {
         enum packet_kind kind;
         off_t offset;
@@ -430,7 +420,7 @@ static void a_damaged_stream_is_read_up_to_the_damage(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (i)
-            assert_int_equal(end(state) | begin(state), 0);
+            assert_int_equal(end(test_state) | begin(test_state), 0);
         spoil_packet(cases[i].kind, 80000, cases[i].offset, cases[i].value);
         struct levels *l = open_updated();
         assert_true(levels_stream(l, 0)->cut && !levels_stream(l, 1)->cut);
@@ -443,9 +433,8 @@ static void a_damaged_stream_is_read_up_to_the_damage(void **state)
 }
 
 /* No query fails for it. */
-static void what_is_damaged_later_is_left_out_from_there_on(void **state)
+TEST_WITH(begin, end, what_is_damaged_later_is_left_out_from_there_on)
 {
-    (void)state;
     static const size_t stream = 0;
     struct levels_column c;
     struct levels *l = open_raw();
@@ -460,9 +449,8 @@ static void what_is_damaged_later_is_left_out_from_there_on(void **state)
 }
 
 /* Levels were made of what is gone by now. */
-static void a_shorter_stream_is_read_anew(void **state)
+TEST_WITH(begin, end, a_shorter_stream_is_read_anew)
 {
-    (void)state;
     char path[PATH_MAX + 64];
     struct levels *l = open_updated();
     uint64_t before = nonce_of(l, 0);
@@ -479,9 +467,8 @@ static void a_shorter_stream_is_read_anew(void **state)
 }
 
 /* A stream of the same name and length: its last packet that has levels came from another thread. */
-static void another_stream_gets_levels_of_its_own(void **state)
+TEST_WITH(begin, end, another_stream_gets_levels_of_its_own)
 {
-    (void)state;
     char path[PATH_MAX + 64];
     uint64_t nonces[STREAMS];
     struct levels *l = open_updated();
@@ -500,9 +487,8 @@ static void another_stream_gets_levels_of_its_own(void **state)
 
 /* ---- where they are ---------------------------------------------------------------------------------------------- */
 
-static void one_process_writes_and_others_go_on_in_memory(void **state)
+TEST_WITH(begin, end, one_process_writes_and_others_go_on_in_memory)
 {
-    (void)state;
     uint64_t nonces[STREAMS];
     make_levels(nonces);
     struct levels *first = open_updated(), *second = open_levels();
@@ -527,9 +513,8 @@ static void one_process_writes_and_others_go_on_in_memory(void **state)
     levels_close(third);
 }
 
-static void a_run_that_cannot_be_written_has_levels_in_the_cache(void **state)
+TEST_WITH(begin, end, a_run_that_cannot_be_written_has_levels_in_the_cache)
 {
-    (void)state;
     char cache[PATH_MAX];
     uint64_t nonces[STREAMS];
     snprintf(cache, sizeof cache, "%s/cache", scratch_dir);
@@ -547,9 +532,8 @@ static void a_run_that_cannot_be_written_has_levels_in_the_cache(void **state)
 }
 
 /* The finest levels are given up as soon as they have no room. */
-static void without_a_folder_levels_are_in_memory_as_far_as_there_is_room(void **state)
+TEST_WITH(begin, end, without_a_folder_levels_are_in_memory_as_far_as_there_is_room)
 {
-    (void)state;
     assert_int_equal(setenv("XDG_CACHE_HOME", "/dev/null/cache", 1), 0);
     assert_int_equal(file_replace(levels_dir(), "no folder", 9), 0);
     struct levels *l = open_levels();
@@ -576,9 +560,8 @@ static void without_a_folder_levels_are_in_memory_as_far_as_there_is_room(void *
 
 /* ---- what is asked ----------------------------------------------------------------------------------------------- */
 
-static void questions_that_make_no_sense_are_refused(void **state)
+TEST_WITH(begin, end, questions_that_make_no_sense_are_refused)
 {
-    (void)state;
     static const size_t streams[] = {0, STREAMS};
     struct levels_column c[4];
     struct levels *l = open_updated();
@@ -604,9 +587,8 @@ static int count(const struct packet_record *r, const struct levels_place *place
 }
 
 /* Whatever the records that are wanted, also if there are none: the time that it takes to read is bounded. */
-static void a_query_ends_at_its_deadline(void **state)
+TEST_WITH(begin, end, a_query_ends_at_its_deadline)
 {
-    (void)state;
     static const size_t streams[] = {0, 1};
     struct levels_column c;
     size_t records = 0;
@@ -626,10 +608,9 @@ static void a_query_ends_at_its_deadline(void **state)
 }
 
 /* However little time there is, a call finds one more stream. */
-static void streams_are_found_one_by_one_where_time_is_short(void **state)
+TEST_WITH(begin, end, streams_are_found_one_by_one_where_time_is_short)
 {
     struct levels *l = open_levels();
-    (void)state;
     assert_int_equal(levels_update(l, 0), 1);
     assert_int_equal(levels_stream_count(l), 1);
     for (int i = 0; i < 10 * STREAMS && levels_stream_count(l) < STREAMS; i++)
@@ -640,11 +621,10 @@ static void streams_are_found_one_by_one_where_time_is_short(void **state)
 }
 
 /* However short it is, a budget ends only where it was when it came: in the end all is in, and that is said. */
-static void all_is_in_also_where_time_is_short(void **state)
+TEST_WITH(begin, end, all_is_in_also_where_time_is_short)
 {
     struct levels *l;
     int calls = 0, more = 1;
-    (void)state;
     assert_int_equal(levels_open(run, &l), 0);
     for (; more > 0 && calls < 1000; calls++)
         more = levels_update(l, 0);
@@ -652,28 +632,4 @@ static void all_is_in_also_where_time_is_short(void **state)
     assert_true(calls > STREAMS);
     assert_int_equal(levels_totals(l).records, STREAMS * PACKETS * RECORDS);
     levels_close(l);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(streams_are_found_one_by_one_where_time_is_short, begin, end),
-        cmocka_unit_test_setup_teardown(all_is_in_also_where_time_is_short, begin, end),
-        cmocka_unit_test_setup_teardown(the_next_one_goes_on_where_the_last_one_ended, begin, end),
-        cmocka_unit_test_setup_teardown(what_lies_behind_the_state_is_cut_off, begin, end),
-        cmocka_unit_test_setup_teardown(trees_that_have_no_room_in_memory_are_stored, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_not_right_is_made_again, begin, end),
-        cmocka_unit_test_setup_teardown(blocks_of_an_earlier_state_are_made_again, begin, end),
-        cmocka_unit_test_setup_teardown(another_stream_gets_levels_of_its_own, begin, end),
-        cmocka_unit_test_setup_teardown(damage_is_noticed_by_the_query_that_meets_it, begin, end),
-        cmocka_unit_test_setup_teardown(a_damaged_stream_is_read_up_to_the_damage, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_damaged_later_is_left_out_from_there_on, begin, end),
-        cmocka_unit_test_setup_teardown(a_shorter_stream_is_read_anew, begin, end),
-        cmocka_unit_test_setup_teardown(one_process_writes_and_others_go_on_in_memory, begin, end),
-        cmocka_unit_test_setup_teardown(a_run_that_cannot_be_written_has_levels_in_the_cache, begin, end),
-        cmocka_unit_test_setup_teardown(without_a_folder_levels_are_in_memory_as_far_as_there_is_room, begin, end),
-        cmocka_unit_test_setup_teardown(questions_that_make_no_sense_are_refused, begin, end),
-        cmocka_unit_test_setup_teardown(a_query_ends_at_its_deadline, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

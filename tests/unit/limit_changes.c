@@ -4,12 +4,7 @@
 #include "bezeld/node/limit_changes.h"
 
 #include "base/clock.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #define T0 (1000 * CLOCK_S)
 
@@ -25,9 +20,8 @@ static int setup(void **state)
 static const struct agent_limit met = {.state = LIMIT_HELD, .known = true, .value = 1},
                                 broken = {.state = LIMIT_VIOLATED, .known = true, .value = 9};
 
-static void what_stays_is_recorded_once_a_second(void **state)
+TEST_WITH(setup, NULL, what_stays_is_recorded_once_a_second)
 {
-    (void)state;
     struct agent_limit other = met;
     other.value = 2;
     assert_true(limit_changes_records(&changes, 3, &met, T0));
@@ -42,20 +36,10 @@ static void what_stays_is_recorded_once_a_second(void **state)
     assert_false(limit_changes_records(&changes, 4, &met, T0 + CLOCK_S + 4));
 }
 
-static void totals_are_recorded_once_a_second_and_with_a_change(void **state)
+TEST_WITH(setup, NULL, totals_are_recorded_once_a_second_and_with_a_change)
 {
-    (void)state;
     assert_true(limit_changes_records_all(&changes, false, T0));
     assert_false(limit_changes_records_all(&changes, false, T0 + CLOCK_S - 1));
     assert_true(limit_changes_records_all(&changes, true, T0 + CLOCK_S - 1));
     assert_false(limit_changes_records_all(&changes, false, T0 + CLOCK_S));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(what_stays_is_recorded_once_a_second, setup),
-        cmocka_unit_test_setup(totals_are_recorded_once_a_second_and_with_a_change, setup),
-    };
-    return cmocka_run_group_tests_name("limit_changes", tests, NULL, NULL);
 }

@@ -3,13 +3,9 @@
 /* The judgement of one limit, value by value; what agents make of it is unit/agent's. */
 #include "resmgr/agent/limit_judge.h"
 #include "base/clock.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #define SETTLING CLOCK_S
 #define REACH    (200 * CLOCK_MS)
@@ -53,9 +49,8 @@ static int64_t sum(void)
 }
 
 /* What is not known, but too much already, breaks an upper bound; it holds nothing, and no lower bound. */
-static void what_is_too_much_already_is_violated(void **unused)
+TEST_WITH(start, NULL, what_is_too_much_already_is_violated)
 {
-    (void)unused;
     static const struct {
         enum experiment_compare compare;
         double bound, least;
@@ -78,9 +73,8 @@ static void what_is_too_much_already_is_violated(void **unused)
 }
 
 /* Records that have not come can only add to a number. */
-static void what_came_is_enough_for_a_lower_bound(void **unused)
+TEST_WITH(start, NULL, what_came_is_enough_for_a_lower_bound)
 {
-    (void)unused;
     for (int least = 9; least <= 10; least++) {
         start(NULL);
         limit.compare = COMPARE_AT_LEAST;
@@ -93,9 +87,8 @@ static void what_came_is_enough_for_a_lower_bound(void **unused)
 }
 
 /* What is broken, but not for long enough, is no violation that could be taken back. */
-static void nothing_is_taken_back_that_was_not_counted(void **unused)
+TEST_WITH(start, NULL, nothing_is_taken_back_that_was_not_counted)
 {
-    (void)unused;
     limit.persistence = 500 * CLOCK_MS;
     step(value(5, 0), value(5, 0));
     for (int i = 0; i < 3; i++)
@@ -107,9 +100,8 @@ static void nothing_is_taken_back_that_was_not_counted(void **unused)
     assert_int_equal(sum(), 300 * CLOCK_MS);
 }
 
-static void what_the_end_of_a_process_broke_is_taken_back_whole(void **unused)
+TEST_WITH(start, NULL, what_the_end_of_a_process_broke_is_taken_back_whole)
 {
-    (void)unused;
     step(value(5, 0), value(5, 0));
     step(value(12, 0), value(5, 0)); /* true: it recorded once more after that */
     step(value(13, 0), value(5, 0)); /* and may have ended within this interval */
@@ -126,9 +118,8 @@ static void what_the_end_of_a_process_broke_is_taken_back_whole(void **unused)
 }
 
 /* Where it ends within a sampling period it has made records in it, and fewer than in a whole one. */
-static void the_interval_in_which_a_process_ends_is_no_sample(void **unused)
+TEST_WITH(start, NULL, the_interval_in_which_a_process_ends_is_no_sample)
 {
-    (void)unused;
     step(value(5, 0), value(5, 0));
     step(value(5, 0), value(5, 0));
     step(value(12, 0), value(5, 0));
@@ -141,9 +132,8 @@ static void the_interval_in_which_a_process_ends_is_no_sample(void **unused)
 }
 
 /* It made a record of another aspect behind the instant, and ended before the next one. */
-static void what_a_process_broke_before_its_last_record_stays(void **unused)
+TEST_WITH(start, NULL, what_a_process_broke_before_its_last_record_stays)
 {
-    (void)unused;
     step(value(5, 0), value(5, 0));
     step(value(12, 100 * CLOCK_MS), value(11, 100 * CLOCK_MS));
     limit_judge_drop(&j, &runs[0], true);
@@ -158,9 +148,8 @@ static void what_a_process_broke_before_its_last_record_stays(void **unused)
     assert_true(seen.worst == 12);
 }
 
-static void of_several_that_break_it_one_that_goes_on_confirms_it(void **unused)
+TEST_WITH(start, NULL, of_several_that_break_it_one_that_goes_on_confirms_it)
 {
-    (void)unused;
     step(value(5, 0), value(5, 0));
     step(value(12, 0), value(13, 0));
     limit_judge_drop(&j, &runs[0], false);
@@ -171,9 +160,8 @@ static void of_several_that_break_it_one_that_goes_on_confirms_it(void **unused)
     assert_true(seen.worst == 13);
 }
 
-static void one_confirms_what_was_and_is_a_suspect_anew_whoever_is_asked_first(void **unused)
+TEST_WITH(start, NULL, one_confirms_what_was_and_is_a_suspect_anew_whoever_is_asked_first)
 {
-    (void)unused;
     for (int first = 0; first < 2; first++) {
         start(NULL);
         step(value(5, 0), value(5, 0));
@@ -189,9 +177,8 @@ static void one_confirms_what_was_and_is_a_suspect_anew_whoever_is_asked_first(v
 }
 
 /* The worst value is one that the limit had: where an error is known, it is not taken off that number alone. */
-static void the_worst_value_is_no_better_than_the_last(void **unused)
+TEST_WITH(start, NULL, the_worst_value_is_no_better_than_the_last)
 {
-    (void)unused;
     for (int at_least = 0; at_least < 2; at_least++) {
         start(NULL);
         limit.compare = at_least ? COMPARE_AT_LEAST : COMPARE_AT_MOST;
@@ -206,9 +193,8 @@ static void the_worst_value_is_no_better_than_the_last(void **unused)
     limit.compare = COMPARE_AT_MOST;
 }
 
-static void what_is_not_made_of_records_ends_with_no_process(void **unused)
+TEST_WITH(start, NULL, what_is_not_made_of_records_ends_with_no_process)
 {
-    (void)unused;
     struct limit_judge_value cpu = {.known = true, .value = 20};
     for (int i = 0; i < 2; i++) {
         now += 100 * CLOCK_MS;
@@ -221,9 +207,8 @@ static void what_is_not_made_of_records_ends_with_no_process(void **unused)
 }
 
 /* The memory of a process that ended is another's, or the node's own with other processes. */
-static void what_is_forgotten_begins_anew(void **unused)
+TEST_WITH(start, NULL, what_is_forgotten_begins_anew)
 {
-    (void)unused;
     limit.persistence = 300 * CLOCK_MS;
     for (int i = 0; i < 3; i++)
         step(value(20, 0), value(5, 0));
@@ -236,9 +221,8 @@ static void what_is_forgotten_begins_anew(void **unused)
     assert_int_equal(seen.state, LIMIT_VIOLATED);
 }
 
-static void a_process_that_is_silent_for_longer_than_a_limit_settles_is_hung(void **unused)
+TEST_WITH(start, NULL, a_process_that_is_silent_for_longer_than_a_limit_settles_is_hung)
 {
-    (void)unused;
     step(value(5, 0), value(5, 0));
     step(value(20, SETTLING), value(5, 0));
     limit_judge_drop(&j, &runs[0], false);
@@ -248,9 +232,8 @@ static void a_process_that_is_silent_for_longer_than_a_limit_settles_is_hung(voi
     assert_int_equal(seen.violated, 100 * CLOCK_MS);
 }
 
-static void the_process_that_is_worst_is_named_and_of_equals_the_first(void **unused)
+TEST_WITH(start, NULL, the_process_that_is_worst_is_named_and_of_equals_the_first)
 {
-    (void)unused;
     step(value(20, 0), value(30, 0));
     assert_int_equal(seen.slot, 1);
     step(value(20, 0), value(20, 0));
@@ -263,9 +246,8 @@ static void the_process_that_is_worst_is_named_and_of_equals_the_first(void **un
 }
 
 /* What holds for lack of persistence is not what was worst, as long as it is doubtful. */
-static void what_is_doubtful_is_not_worst_before_it_is_violated_either(void **unused)
+TEST_WITH(start, NULL, what_is_doubtful_is_not_worst_before_it_is_violated_either)
 {
-    (void)unused;
     limit.persistence = CLOCK_S;
     step(value(5, 0), value(5, 0));
     step(value(90, 100 * CLOCK_MS), value(5, 0));
@@ -274,9 +256,8 @@ static void what_is_doubtful_is_not_worst_before_it_is_violated_either(void **un
 }
 
 /* The instant behind is violated, or holds, or has no value: of the time between it says nothing. */
-static void what_nobody_judged_is_unknown_whatever_follows(void **unused)
+TEST_WITH(start, NULL, what_nobody_judged_is_unknown_whatever_follows)
 {
-    (void)unused;
     const double then[] = {5, 20, NAN};
     for (size_t i = 0; i < 3; i++) {
         start(NULL);
@@ -294,9 +275,8 @@ static void what_nobody_judged_is_unknown_whatever_follows(void **unused)
     }
 }
 
-static void a_gap_is_not_taken_back_with_the_end_of_a_process(void **unused)
+TEST_WITH(start, NULL, a_gap_is_not_taken_back_with_the_end_of_a_process)
 {
-    (void)unused;
     step(value(5, 0), value(5, 0));
     now += 10 * REACH;
     step(value(90, 100 * CLOCK_MS), value(5, 0));
@@ -307,9 +287,8 @@ static void a_gap_is_not_taken_back_with_the_end_of_a_process(void **unused)
     assert_int_equal(seen.violated, 0);
 }
 
-static void before_the_first_value_a_gap_is_one_too_and_while_it_settles_none(void **unused)
+TEST_WITH(start, NULL, before_the_first_value_a_gap_is_one_too_and_while_it_settles_none)
 {
-    (void)unused;
     limit.kind = LIMIT_HOLD;
     step(value(NAN, 0), value(NAN, 0));
     now += REACH;
@@ -322,9 +301,8 @@ static void before_the_first_value_a_gap_is_one_too_and_while_it_settles_none(vo
 }
 
 /* That one process holds the limit says nothing of another one, and that one breaks it does. */
-static void a_value_that_leaves_it_open_is_not_judged(void **unused)
+TEST_WITH(start, NULL, a_value_that_leaves_it_open_is_not_judged)
 {
-    (void)unused;
     struct limit_judge_value open = {.open = true}, none = {.known = false};
     step(value(5, 0), none);
     step(open, value(5, 0));
@@ -340,9 +318,8 @@ static void a_value_that_leaves_it_open_is_not_judged(void **unused)
     assert_int_equal(sum(), 400 * CLOCK_MS);
 }
 
-static void adaptation_settles_from_the_first_value_though_it_leaves_it_open(void **unused)
+TEST_WITH(start, NULL, adaptation_settles_from_the_first_value_though_it_leaves_it_open)
 {
-    (void)unused;
     struct limit_judge_value open = {.open = true};
     limit.kind = LIMIT_HOLD;
     for (int i = 0; i <= 10; i++)
@@ -350,30 +327,4 @@ static void adaptation_settles_from_the_first_value_though_it_leaves_it_open(voi
     assert_int_equal(seen.settling, SETTLING);
     step(open, open);
     assert_int_equal(seen.unjudged, 100 * CLOCK_MS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(what_is_too_much_already_is_violated, start),
-        cmocka_unit_test_setup(what_came_is_enough_for_a_lower_bound, start),
-        cmocka_unit_test_setup(nothing_is_taken_back_that_was_not_counted, start),
-        cmocka_unit_test_setup(what_the_end_of_a_process_broke_is_taken_back_whole, start),
-        cmocka_unit_test_setup(the_interval_in_which_a_process_ends_is_no_sample, start),
-        cmocka_unit_test_setup(what_a_process_broke_before_its_last_record_stays, start),
-        cmocka_unit_test_setup(of_several_that_break_it_one_that_goes_on_confirms_it, start),
-        cmocka_unit_test_setup(one_confirms_what_was_and_is_a_suspect_anew_whoever_is_asked_first, start),
-        cmocka_unit_test_setup(the_worst_value_is_no_better_than_the_last, start),
-        cmocka_unit_test_setup(what_is_not_made_of_records_ends_with_no_process, start),
-        cmocka_unit_test_setup(what_is_forgotten_begins_anew, start),
-        cmocka_unit_test_setup(a_process_that_is_silent_for_longer_than_a_limit_settles_is_hung, start),
-        cmocka_unit_test_setup(the_process_that_is_worst_is_named_and_of_equals_the_first, start),
-        cmocka_unit_test_setup(what_nobody_judged_is_unknown_whatever_follows, start),
-        cmocka_unit_test_setup(a_gap_is_not_taken_back_with_the_end_of_a_process, start),
-        cmocka_unit_test_setup(before_the_first_value_a_gap_is_one_too_and_while_it_settles_none, start),
-        cmocka_unit_test_setup(a_value_that_leaves_it_open_is_not_judged, start),
-        cmocka_unit_test_setup(adaptation_settles_from_the_first_value_though_it_leaves_it_open, start),
-        cmocka_unit_test_setup(what_is_doubtful_is_not_worst_before_it_is_violated_either, start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

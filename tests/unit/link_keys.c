@@ -7,11 +7,10 @@
 #include "mdr/link/link.h"
 #include "tests/lib/key_pair.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
 #include <arpa/inet.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +18,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { MAX_FRAME = 4096 };
 
@@ -119,9 +116,8 @@ static void wait_for_word(struct link *link, struct link *server, const char *te
     assert_int_equal(link_receive(server, &frame), BEZEL_EAGAIN);
 }
 
-static void a_known_key_is_admitted_with_its_roles(void **state)
+TEST_WITH(set_up, tear_down, a_known_key_is_admitted_with_its_roles)
 {
-    (void)state;
     struct link *server = bound(&server_keys), *a = connected(server, &desk1), *b = connected(server, &boss);
     struct link_frame frame;
     say(a, "from desk1");
@@ -146,9 +142,8 @@ static void a_known_key_is_admitted_with_its_roles(void **state)
     link_close(server, 0);
 }
 
-static void a_stranger_is_not_admitted_and_both_sides_say_so(void **state)
+TEST_WITH(set_up, tear_down, a_stranger_is_not_admitted_and_both_sides_say_so)
 {
-    (void)state;
     struct link *server = bound(&server_keys), *link = connected(server, &stranger);
     say(link, "let me in");
     assert_null(link_trouble(link));
@@ -160,9 +155,8 @@ static void a_stranger_is_not_admitted_and_both_sides_say_so(void **state)
     link_close(server, 0);
 }
 
-static void a_wrong_key_of_the_server_is_found_out(void **state)
+TEST_WITH(set_up, tear_down, a_wrong_key_of_the_server_is_found_out)
 {
-    (void)state;
     struct link *server = bound(&server_keys), *link = connected(server, &mistaken);
     say(link, "is it you?");
     wait_for_word(link, server, "ends connections before the first message");
@@ -172,9 +166,8 @@ static void a_wrong_key_of_the_server_is_found_out(void **state)
 }
 
 /* A program that is no daemon of Bezel: its socket takes connections, and that is all. */
-static void somebody_who_listens_is_told_from_nobody(void **state)
+TEST_WITH(set_up, tear_down, somebody_who_listens_is_told_from_nobody)
 {
-    (void)state;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof at;
     char endpoint[64];
@@ -195,9 +188,8 @@ static void somebody_who_listens_is_told_from_nobody(void **state)
     close(fd);
 }
 
-static void a_plain_peer_is_not_heard_where_keys_are(void **state)
+TEST_WITH(set_up, tear_down, a_plain_peer_is_not_heard_where_keys_are)
 {
-    (void)state;
     struct link *server = bound(&server_keys), *link = connected(server, NULL);
     say(link, "no key");
     wait_for_word(link, server, "ends connections before the first message");
@@ -205,9 +197,8 @@ static void a_plain_peer_is_not_heard_where_keys_are(void **state)
     link_close(server, 0);
 }
 
-static void a_peer_with_keys_does_not_speak_plainly(void **state)
+TEST_WITH(set_up, tear_down, a_peer_with_keys_does_not_speak_plainly)
 {
-    (void)state;
     struct link *server = bound(NULL), *link = connected(server, &desk1);
     say(link, "secret");
     wait_for_word(link, server, "ends connections before the first message");
@@ -215,9 +206,8 @@ static void a_peer_with_keys_does_not_speak_plainly(void **state)
     link_close(server, 0);
 }
 
-static void a_key_that_was_removed_is_not_admitted_again(void **state)
+TEST_WITH(set_up, tear_down, a_key_that_was_removed_is_not_admitted_again)
 {
-    (void)state;
     struct link *server = bound(&server_keys), *link = connected(server, &desk1);
     struct link_frame frame;
     char path[PATH_MAX];
@@ -246,9 +236,8 @@ static void a_key_that_was_removed_is_not_admitted_again(void **state)
 }
 
 /* What desk1 says until the server sees no role any more, on one connection. */
-static void a_key_that_was_removed_has_no_role_from_the_next_frame_on(void **state)
+TEST_WITH(set_up, tear_down, a_key_that_was_removed_has_no_role_from_the_next_frame_on)
 {
-    (void)state;
     struct link *server = bound(&server_keys), *link = connected(server, &desk1);
     struct link_frame frame;
     char path[PATH_MAX];
@@ -275,9 +264,8 @@ static void a_key_that_was_removed_has_no_role_from_the_next_frame_on(void **sta
     link_close(server, 0);
 }
 
-static void two_links_of_a_process_know_different_keys(void **state)
+TEST_WITH(set_up, tear_down, two_links_of_a_process_know_different_keys)
 {
-    (void)state;
     struct link_keys none = server_keys;
     none.known = NULL;
     struct link *nobody = bound(&none), *server = bound(&server_keys);
@@ -317,9 +305,8 @@ static pid_t spawn_client(const char *endpoint)
 }
 
 /* The server's owner does nothing at all until the client is gone: it was admitted, and what it said is there. */
-static void a_busy_owner_keeps_nobody_out(void **state)
+TEST_WITH(set_up, tear_down, a_busy_owner_keeps_nobody_out)
 {
-    (void)state;
     char endpoint[64];
     int status;
     struct link *server = NULL;
@@ -337,9 +324,8 @@ static void a_busy_owner_keeps_nobody_out(void **state)
     link_close(server, 0);
 }
 
-static void without_keys_nothing_leaves_this_machine(void **state)
+TEST_WITH(set_up, tear_down, without_keys_nothing_leaves_this_machine)
 {
-    (void)state;
     struct link *link = NULL;
     assert_int_equal(link_bind("tcp://0.0.0.0:*", MAX_FRAME, NULL, &link), BEZEL_EPERM);
     assert_true(was_said("bezel keygen"));
@@ -351,9 +337,8 @@ static void without_keys_nothing_leaves_this_machine(void **state)
     link_close(link, 0);
 }
 
-static void commands_are_taken_in_private_or_with_keys(void **state)
+TEST_WITH(set_up, tear_down, commands_are_taken_in_private_or_with_keys)
 {
-    (void)state;
     char control[64];
     snprintf(control, sizeof control, "ipc://%s/control", dir);
     assert_null(endpoint_check_control(control, false));
@@ -369,20 +354,5 @@ int main(void)
         puts("skipped: this libzmq was built without CURVE");
         return 77;
     }
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_known_key_is_admitted_with_its_roles),
-        TEST(a_stranger_is_not_admitted_and_both_sides_say_so),
-        TEST(a_wrong_key_of_the_server_is_found_out),
-        TEST(somebody_who_listens_is_told_from_nobody),
-        TEST(a_plain_peer_is_not_heard_where_keys_are),
-        TEST(a_peer_with_keys_does_not_speak_plainly),
-        TEST(a_key_that_was_removed_is_not_admitted_again),
-        TEST(a_key_that_was_removed_has_no_role_from_the_next_frame_on),
-        TEST(two_links_of_a_process_know_different_keys),
-        TEST(a_busy_owner_keeps_nobody_out),
-        TEST(without_keys_nothing_leaves_this_machine),
-        TEST(commands_are_taken_in_private_or_with_keys),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -2,18 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include "views/linked/linked.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char run[] = "12345678-0000-4000-8000-000000000000", other[] = "87654321-0000-4000-8000-000000000000";
 /* Views meet in the scratch folder. */
@@ -28,12 +24,11 @@ static bool is_empty(void)
     return rmdir(scratch_dir) == 0 && mkdir(scratch_dir, 0700) == 0;
 }
 
-static void views_of_a_run_hear_of_each_other(void **unused)
+TEST_WITH(make, scratch_end, views_of_a_run_hear_of_each_other)
 {
     const struct linked_state said = {.from = 10, .until = 20, .cursor = 15, .follow = true, .filter = "frame shown"};
     struct linked *a, *b, *c;
     struct linked_state heard;
-    (void)unused;
     assert_int_equal(linked_open(run, &a), 0);
     assert_int_equal(linked_open(run, &b), 0);
     assert_int_equal(linked_open(other, &c), 0);
@@ -55,11 +50,10 @@ static void views_of_a_run_hear_of_each_other(void **unused)
     assert_true(is_empty());
 }
 
-static void a_view_that_was_killed_is_forgotten(void **unused)
+TEST_WITH(make, scratch_end, a_view_that_was_killed_is_forgotten)
 {
     struct linked *a;
     struct linked_state heard;
-    (void)unused;
     assert_int_equal(linked_open(run, &a), 0);
     if (fork() == 0) {
         struct linked *dies;
@@ -73,11 +67,10 @@ static void a_view_that_was_killed_is_forgotten(void **unused)
     assert_true(is_empty());
 }
 
-static void a_folder_of_others_is_not_used(void **unused)
+TEST_WITH(make, scratch_end, a_folder_of_others_is_not_used)
 {
     char folder[SCRATCH_PATH + 32];
     struct linked *a;
-    (void)unused;
     snprintf(folder, sizeof folder, "%s/bezel-12345678", scratch_dir);
     assert_int_equal(mkdir(folder, 0777), 0);
     assert_int_equal(chmod(folder, 0777), 0);
@@ -88,14 +81,13 @@ static void a_folder_of_others_is_not_used(void **unused)
     assert_int_equal(unlink(folder), 0);
 }
 
-static void messages_that_make_no_sense_are_refused(void **unused)
+TEST(messages_that_make_no_sense_are_refused)
 {
     static const char *const bad[] = {"",           "1 2 3 0 0",   "2 2 3 0 0 ",
                                       "1 3 2 0 0 ", "1 -2 3 0 0 ", "1 2 3 -1 0 ",
                                       "1 2 3 0 2 ", "1 2 3 0 x ",  "1 2 3 0 0 a\x1b[31m"};
     char text[LINKED_MESSAGE_MAX + 300];
     struct linked_state s = {.from = 1, .until = INT64_MAX}, read;
-    (void)unused;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(linked_read(bad[i], &read));
     memset(s.filter, 'x', LINKED_FILTER_MAX);
@@ -104,15 +96,4 @@ static void messages_that_make_no_sense_are_refused(void **unused)
     assert_memory_equal(&s, &read, sizeof s);
     strcat(text, "x");
     assert_false(linked_read(text, &read));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(views_of_a_run_hear_of_each_other, make, scratch_end),
-        cmocka_unit_test_setup_teardown(a_view_that_was_killed_is_forgotten, make, scratch_end),
-        cmocka_unit_test_setup_teardown(a_folder_of_others_is_not_used, make, scratch_end),
-        cmocka_unit_test(messages_that_make_no_sense_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,11 +9,11 @@
 #include "sensor/shm/segment_create.h"
 #include "tests/lib/attach_scratch.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,8 +23,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { KILLED = 30, MANY = 200 };
 
@@ -133,9 +131,8 @@ static void end(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void the_next_program_removes_what_killed_ones_left(void **state)
+TEST_WITH(scratch_begin, scratch_end, the_next_program_removes_what_killed_ones_left)
 {
-    (void)state;
     struct segment_owned own = {.fd = -1};
     pid_t killed[KILLED], living = start();
     for (int i = 0; i < KILLED; i++)
@@ -153,9 +150,8 @@ static void the_next_program_removes_what_killed_ones_left(void **state)
     assert_int_equal(left(), 0);
 }
 
-static void what_a_bezeld_reads_or_may_come_back_for_is_no_litter(void **state)
+TEST_WITH(scratch_begin, scratch_end, what_a_bezeld_reads_or_may_come_back_for_is_no_litter)
 {
-    (void)state;
     leave_segment(0, 0);
     int held = hold_folder(2 * LITTER_KEPT_S);
     assert_int_equal(left(), 1); /* a bezeld has the folder: it is its own */
@@ -176,9 +172,8 @@ static void what_a_bezeld_reads_or_may_come_back_for_is_no_litter(void **state)
     assert_int_equal(left(), 1);
 }
 
-static void who_would_leave_word_there_is_told_that_nobody_reads_it(void **state)
+TEST_WITH(scratch_begin, scratch_end, who_would_leave_word_there_is_told_that_nobody_reads_it)
 {
-    (void)state;
     leave_segment(0, 0);
     struct attached *a = attach_scratch();
     char name[sizeof a->file];
@@ -195,9 +190,8 @@ static void who_would_leave_word_there_is_told_that_nobody_reads_it(void **state
 }
 
 /* Nobody can be told then; the segment is litter all the same. */
-static void litter_that_cannot_be_mapped_is_removed(void **state)
+TEST_WITH(scratch_begin, scratch_end, litter_that_cannot_be_mapped_is_removed)
 {
-    (void)state;
     leave_segment(0, 0);
     no_mapping = true;
     unsigned after = left();
@@ -205,9 +199,8 @@ static void litter_that_cannot_be_mapped_is_removed(void **state)
     assert_int_equal(after, 0);
 }
 
-static void a_segment_that_nobody_finished_is_litter_and_what_is_no_segment_is_not(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_segment_that_nobody_finished_is_litter_and_what_is_no_segment_is_not)
 {
-    (void)state;
     static const char text[] = "not a segment";
     int at = scratch_folder.fd;
     int fd = openat(at, ".0000000000000001" SEGMENT_UNFINISHED, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -224,9 +217,8 @@ static void a_segment_that_nobody_finished_is_litter_and_what_is_no_segment_is_n
     assert_int_equal(left(), 4);
 }
 
-static void a_look_is_bounded_and_looks_reach_everything(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_look_is_bounded_and_looks_reach_everything)
 {
-    (void)state;
     char first[64], name[32];
     leave_segment(0, 0);
     struct attached *a = attach_scratch();
@@ -245,9 +237,8 @@ static void a_look_is_bounded_and_looks_reach_everything(void **state)
     assert_true(looks >= MANY / 64);
 }
 
-static void a_segment_that_is_being_made_stays(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_segment_that_is_being_made_stays)
 {
-    (void)state;
     static const char name[] = ".0123456789abcdef" SEGMENT_UNFINISHED;
     unsigned before = segments();
     maker = openat(scratch_folder.fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -266,15 +257,5 @@ static void a_segment_that_is_being_made_stays(void **state)
 int main(void)
 {
     sigbus_guard_init();
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
-    const struct CMUnitTest tests[] = {
-        TEST(the_next_program_removes_what_killed_ones_left),
-        TEST(what_a_bezeld_reads_or_may_come_back_for_is_no_litter),
-        TEST(who_would_leave_word_there_is_told_that_nobody_reads_it),
-        TEST(litter_that_cannot_be_mapped_is_removed),
-        TEST(a_segment_that_nobody_finished_is_litter_and_what_is_no_segment_is_not),
-        TEST(a_look_is_bounded_and_looks_reach_everything),
-        TEST(a_segment_that_is_being_made_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

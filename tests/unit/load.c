@@ -4,25 +4,21 @@
 #include "ecs/course/load_experiment.h"
 #include "ecs/course/sut_processes.h"
 #include "sensor/shm/segment.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #define TEXT(literal) ((char[]){literal})
 
 static char folder[] = "/tmp/bezel-load-XXXXXX";
 
-static void a_command_becomes_an_experiment_that_runs_just_that(void **state)
+TEST(a_command_becomes_an_experiment_that_runs_just_that)
 {
-    (void)state;
     char *const argv[] = {TEXT("/bin/echo"),
                           TEXT(""),
                           TEXT("a \"b\" \\c 'd' #e: {f} [g] &h *i !j %k @l `m | > - ? ~"),
@@ -48,9 +44,8 @@ static void a_command_becomes_an_experiment_that_runs_just_that(void **state)
     free(text);
 }
 
-static void name_and_duration_of_a_command_can_be_chosen(void **state)
+TEST(name_and_duration_of_a_command_can_be_chosen)
 {
-    (void)state;
     char *const argv[] = {TEXT("/bin/true"), NULL};
     char *text;
     size_t n;
@@ -63,9 +58,8 @@ static void name_and_duration_of_a_command_can_be_chosen(void **state)
     free(text);
 }
 
-static void an_argument_that_is_not_utf8_is_refused(void **state)
+TEST(an_argument_that_is_not_utf8_is_refused)
 {
-    (void)state;
     static const char *const bad[] = {"\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\xc3", "\x80"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char *const argv[] = {TEXT("true"), (char *)bad[i], NULL};
@@ -75,9 +69,8 @@ static void an_argument_that_is_not_utf8_is_refused(void **state)
     }
 }
 
-static void a_program_with_an_odd_name_gets_a_name_that_experiments_allow(void **state)
+TEST(a_program_with_an_odd_name_gets_a_name_that_experiments_allow)
 {
-    (void)state;
     static const char *const names[][2] = {
         {"/opt/my app (2)", "my_app__2_"}, {"./.hidden", "_hidden"}, {"./-option", "_option"},
         {"a/b.c-d_e", "b.c-d_e"},          {"dir/", "dir_"},         {"", "command"}};
@@ -102,9 +95,8 @@ static int find(const char *command, const char *directory, char **environment, 
     return err;
 }
 
-static void finds_commands_as_the_process_itself_would(void **state)
+TEST(finds_commands_as_the_process_itself_would)
 {
-    (void)state;
     char path[4096], expected[256], *in_folder[] = {NULL, NULL};
     char variable[128];
     bool of_directory;
@@ -132,18 +124,16 @@ static void finds_commands_as_the_process_itself_would(void **state)
     assert_true(of_directory);
 }
 
-static void a_file_that_is_not_executable_is_found_out_before_it_is_started(void **state)
+TEST(a_file_that_is_not_executable_is_found_out_before_it_is_started)
 {
-    (void)state;
     char path[4096];
     bool of_directory;
     assert_int_equal(find("./data", folder, NULL, path, &of_directory), BEZEL_EPERM);
     assert_false(of_directory);
 }
 
-static void each_instance_gets_its_name_output_and_environment(void **state)
+TEST(each_instance_gets_its_name_output_and_environment)
 {
-    (void)state;
     static const char text[] = "experiment: x\n"
                                "sensing:\n"
                                "  ring: {threads: 300, when-full: overwrite}\n"
@@ -180,9 +170,8 @@ static void each_instance_gets_its_name_output_and_environment(void **state)
 /* By a link, by a link above it, or by being what processes use that are attached to; neither has to be there yet. */
 #define LONGEST "a-name-of-sixty-three-bytes-which-is-the-longest-one-of-a-node."
 
-static void two_nodes_in_one_folder_are_found_out_through_links(void **state)
+TEST(two_nodes_in_one_folder_are_found_out_through_links)
 {
-    (void)state;
     _Static_assert(sizeof LONGEST == EXPERIMENT_NAME_MAX + 1, "the longest name");
     FILE *said = tmpfile();
     char link_path[64], at[128];
@@ -228,9 +217,8 @@ static void two_nodes_in_one_folder_are_found_out_through_links(void **state)
     assert_int_equal(unsetenv("BEZEL_DIR"), 0);
 }
 
-static void the_end_of_a_process_is_described(void **state)
+TEST(the_end_of_a_process_is_described)
 {
-    (void)state;
     char text[128];
     sut_processes_describe_end(SIGSEGV, text, sizeof text);
     assert_string_equal(text, "was killed by signal 11 (Segmentation fault)");
@@ -260,9 +248,8 @@ static int remove_folder(void **state)
     return file_remove_tree(folder);
 }
 
-static void a_command_is_named_after_the_program_that_it_is_about(void **state)
+TEST(a_command_is_named_after_the_program_that_it_is_about)
 {
-    (void)state;
     static const struct {
         const char *name;
         const char *words[8];
@@ -293,17 +280,5 @@ static void a_command_is_named_after_the_program_that_it_is_about(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_command_becomes_an_experiment_that_runs_just_that),
-        cmocka_unit_test(name_and_duration_of_a_command_can_be_chosen),
-        cmocka_unit_test(an_argument_that_is_not_utf8_is_refused),
-        cmocka_unit_test(a_program_with_an_odd_name_gets_a_name_that_experiments_allow),
-        cmocka_unit_test(finds_commands_as_the_process_itself_would),
-        cmocka_unit_test(a_file_that_is_not_executable_is_found_out_before_it_is_started),
-        cmocka_unit_test(each_instance_gets_its_name_output_and_environment),
-        cmocka_unit_test(two_nodes_in_one_folder_are_found_out_through_links),
-        cmocka_unit_test(the_end_of_a_process_is_described),
-        cmocka_unit_test(a_command_is_named_after_the_program_that_it_is_about),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return test_run(make_folder, remove_folder);
 }

@@ -8,14 +8,10 @@
 #include "bezel/sensor.h"
 #include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(seen, (int64, a, "1"));
 
@@ -70,9 +66,8 @@ static int end(void **unused)
     return 0;
 }
 
-static void a_record_ends_it_and_is_taken_by_the_poll(void **unused)
+TEST(a_record_ends_it_and_is_taken_by_the_poll)
 {
-    (void)unused;
     rest();
     bezel_record(seen, 1);
     assert_false(is_still());
@@ -84,9 +79,8 @@ static void a_record_ends_it_and_is_taken_by_the_poll(void **unused)
     assert_false(external_took_sut(f.external));
 }
 
-static void so_it_does_behind_all_else_that_is_done(void **unused)
+TEST(so_it_does_behind_all_else_that_is_done)
 {
-    (void)unused;
     for (int what = 0; what < 5; what++) {
         rest();
         if (what == 0)
@@ -113,10 +107,9 @@ static void *record_once(void *unused)
 }
 
 /* Whose ring is not on the list. */
-static void a_new_thread_ends_it(void **unused)
+TEST(a_new_thread_ends_it)
 {
     pthread_t thread;
-    (void)unused;
     rest();
     assert_int_equal(pthread_create(&thread, NULL, record_once, NULL), 0);
     pthread_join(thread, NULL);
@@ -124,9 +117,8 @@ static void a_new_thread_ends_it(void **unused)
     assert_int_equal(poll_now(), 1);
 }
 
-static void an_arrival_ends_it_and_so_does_a_wake_bit(void **unused)
+TEST(an_arrival_ends_it_and_so_does_a_wake_bit)
 {
-    (void)unused;
     rest();
     atomic_fetch_add(&f.external->doorbell->arrivals, 1);
     assert_false(is_still());
@@ -136,9 +128,8 @@ static void an_arrival_ends_it_and_so_does_a_wake_bit(void **unused)
     rest();
 }
 
-static void a_clock_that_is_due_ends_it(void **unused)
+TEST(a_clock_that_is_due_ends_it)
 {
-    (void)unused;
     rest();
     f.external->counter.due_ns = now + 2 * CLOCK_US;
     assert_true(is_still());
@@ -147,9 +138,8 @@ static void a_clock_that_is_due_ends_it(void **unused)
     rest();
 }
 
-static void with_collection_off_there_is_none(void **unused)
+TEST(with_collection_off_there_is_none)
 {
-    (void)unused;
     rest();
     external_collect(f.external, false);
     assert_false(is_still());
@@ -158,9 +148,8 @@ static void with_collection_off_there_is_none(void **unused)
 }
 
 /* So that the next gap can be chosen. */
-static void a_poll_says_how_full_the_fullest_ring_was(void **unused)
+TEST(a_poll_says_how_full_the_fullest_ring_was)
 {
-    (void)unused;
     rest();
     assert_int_equal(external_fill(f.external), 0);
     assert_int_equal(external_least_slots(f.external), RING_SLOTS_DEFAULT);
@@ -174,14 +163,5 @@ static void a_poll_says_how_full_the_fullest_ring_was(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_record_ends_it_and_is_taken_by_the_poll),
-        cmocka_unit_test(so_it_does_behind_all_else_that_is_done),
-        cmocka_unit_test(a_new_thread_ends_it),
-        cmocka_unit_test(an_arrival_ends_it_and_so_does_a_wake_bit),
-        cmocka_unit_test(a_clock_that_is_due_ends_it),
-        cmocka_unit_test(with_collection_off_there_is_none),
-        cmocka_unit_test(a_poll_says_how_full_the_fullest_ring_was),
-    };
-    return cmocka_run_group_tests_name("look", tests, begin, end);
+    return test_run(begin, end);
 }

@@ -8,16 +8,12 @@
 #include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(odd, (int64, number, "1"), (float64, half, "1"));
 BEZEL_ASPECT(even, (int64, number, "1"));
@@ -108,9 +104,8 @@ static void fill_window(void)
     }
 }
 
-static void what_is_lost_for_want_of_polls_is_the_rings(void **unused)
+TEST_WITH(begin, end, what_is_lost_for_want_of_polls_is_the_rings)
 {
-    (void)unused;
     record_more(20000);
     poll();
     record_more(20000);
@@ -120,9 +115,8 @@ static void what_is_lost_for_want_of_polls_is_the_rings(void **unused)
     assert_int_equal(sum.window + sum.spool, 0);
 }
 
-static void what_is_lost_while_the_window_is_full_is_the_windows(void **unused)
+TEST_WITH(begin, end, what_is_lost_while_the_window_is_full_is_the_windows)
 {
-    (void)unused;
     record_more(20000); /* the ring's */
     poll();
     uint64_t full = sum_books().full;
@@ -143,9 +137,8 @@ static void what_is_lost_while_the_window_is_full_is_the_windows(void **unused)
     assert_int_equal(after.attempts, f.records + after.full + after.window);
 }
 
-static void what_is_lost_while_the_spool_is_full_too_is_the_spools(void **unused)
+TEST_WITH(begin, end, what_is_lost_while_the_spool_is_full_too_is_the_spools)
 {
-    (void)unused;
     fill_window();
     record_more(10000);
     external_uplink(f.external).spool_full(f.external, true);
@@ -167,9 +160,8 @@ static void what_is_lost_while_the_spool_is_full_too_is_the_spools(void **unused
     assert_int_equal(flow.in_rings + flow.in_window, 0);
 }
 
-static void a_new_life_goes_on_with_what_was_put_down_to_causes(void **unused)
+TEST_WITH(begin, end, a_new_life_goes_on_with_what_was_put_down_to_causes)
 {
-    (void)unused;
     fill_window();
     record_more(10000);
     fixture_turn(&f);
@@ -186,9 +178,8 @@ static void a_new_life_goes_on_with_what_was_put_down_to_causes(void **unused)
     assert_int_equal(after.attempts, f.records + after.full + after.window);
 }
 
-static void a_segment_that_lies_of_causes_makes_no_more_losses_than_there_were(void **unused)
+TEST_WITH(begin, end, a_segment_that_lies_of_causes_makes_no_more_losses_than_there_were)
 {
-    (void)unused;
     record_more(20000);
     poll();
     uint64_t full = sum_books().full;
@@ -200,16 +191,4 @@ static void a_segment_that_lies_of_causes_makes_no_more_losses_than_there_were(v
     assert_int_equal(sum.full + sum.window + sum.spool, full);
     for (uint32_t id = 1; id < RING_ASPECTS; id++)
         a->segment->loss_causes[id] = (struct segment_loss_causes){0};
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_lost_for_want_of_polls_is_the_rings, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_lost_while_the_window_is_full_is_the_windows, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_lost_while_the_spool_is_full_too_is_the_spools, begin, end),
-        cmocka_unit_test_setup_teardown(a_new_life_goes_on_with_what_was_put_down_to_causes, begin, end),
-        cmocka_unit_test_setup_teardown(a_segment_that_lies_of_causes_makes_no_more_losses_than_there_were, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

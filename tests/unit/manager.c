@@ -5,6 +5,7 @@
 
 #include "mdr/manage.h"
 #include "tests/lib/managed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,9 +55,8 @@ static int end(void **state)
     return 0;
 }
 
-static void it_asks_silent_nodes(void **state)
+TEST_WITH(start, end, it_asks_silent_nodes)
 {
-    (void)state;
     for (uint32_t i = 0; i < NODES; i++) {
         assert_true(manager_asks(m, i, now));
         assert_false(manager_asks(m, i, now));
@@ -71,9 +71,8 @@ static void it_asks_silent_nodes(void **state)
     assert_false(manager_asks(m, 0, now));
 }
 
-static void it_goes_on_from_what_nodes_do(void **state)
+TEST_WITH(start, end, it_goes_on_from_what_nodes_do)
 {
-    (void)state;
     how[1].on = false;
     how[1].period_ns = CLOCK_S;
     for (uint32_t i = 0; i < NODES; i++) {
@@ -89,9 +88,8 @@ static void it_goes_on_from_what_nodes_do(void **state)
     }
 }
 
-static void one_violation_is_answered_by_all_at_once(void **state)
+TEST_WITH(start, end, one_violation_is_answered_by_all_at_once)
 {
-    (void)state;
     round_of_all();
     how[2].limits[0].state = MESSAGE_LIMIT_VIOLATED;
     for (uint32_t i = 0; i < NODES; i++)
@@ -110,9 +108,8 @@ static void one_violation_is_answered_by_all_at_once(void **state)
     assert_int_equal(setpoint.cause, 1); /* of another node */
 }
 
-static void it_decides_when_all_have_reported_or_when_it_is_late(void **state)
+TEST_WITH(start, end, it_decides_when_all_have_reported_or_when_it_is_late)
 {
-    (void)state;
     round_of_all();
     now += EVERY;
     observe(0);
@@ -130,9 +127,8 @@ static void it_decides_when_all_have_reported_or_when_it_is_late(void **state)
     assert_int_equal(manager_counts(m)->steps, 3);
 }
 
-static void a_node_that_is_gone_is_unknown_and_holds_up_nothing(void **state)
+TEST_WITH(start, end, a_node_that_is_gone_is_unknown_and_holds_up_nothing)
 {
-    (void)state;
     how[2].limits[0].state = MESSAGE_LIMIT_VIOLATED;
     round_of_all();
     for (int i = 0; i < 40; i++) { /* node 2 is not before any more */
@@ -153,9 +149,8 @@ static void a_node_that_is_gone_is_unknown_and_holds_up_nothing(void **state)
     assert_int_equal(manager_counts(m)->steps, steps + 1);
 }
 
-static void a_node_that_came_back_is_sent_its_setting_of_before(void **state)
+TEST_WITH(start, end, a_node_that_came_back_is_sent_its_setting_of_before)
 {
-    (void)state;
     for (int i = 0; i < 10; i++)
         round_of_all();
     assert_int_equal(how[1].period_ns, 100 * CLOCK_US);
@@ -178,9 +173,8 @@ static void a_node_that_came_back_is_sent_its_setting_of_before(void **state)
     round_of_all(); /* its instants count from 1 again, and hold up nothing */
 }
 
-static void late_observations_and_those_of_a_former_life_are_discarded(void **state)
+TEST_WITH(start, end, late_observations_and_those_of_a_former_life_are_discarded)
 {
-    (void)state;
     round_of_all();
     struct message_observation before = how[0];
     round_of_all();
@@ -200,9 +194,8 @@ static void late_observations_and_those_of_a_former_life_are_discarded(void **st
     assert_int_equal(manager_counts(m)->observations, 2 * NODES + 4);
 }
 
-static void a_setting_is_repeated_until_it_is_done(void **state)
+TEST_WITH(start, end, a_setting_is_repeated_until_it_is_done)
 {
-    (void)state;
     round_of_all();
     uint64_t period = how[0].period_ns;
     how[0].period_ns = 2 * period; /* the setpoint was lost */
@@ -224,9 +217,8 @@ static void a_setting_is_repeated_until_it_is_done(void **state)
     assert_true(manager_send(m, 0, now, &setpoint)); /* renews the leadership */
 }
 
-static void an_old_observation_is_not_answered(void **state)
+TEST_WITH(start, end, an_old_observation_is_not_answered)
 {
-    (void)state;
     observe(0);
     now += MANAGER_EXPIRY / 2;
     assert_false(manager_send(m, 0, now, &setpoint));
@@ -234,9 +226,8 @@ static void an_old_observation_is_not_answered(void **state)
     assert_true(manager_send(m, 0, now, &setpoint));
 }
 
-static void an_operator_s_period_is_where_it_goes_on_from(void **state)
+TEST_WITH(start, end, an_operator_s_period_is_where_it_goes_on_from)
 {
-    (void)state;
     round_of_all();
     how[0].overrides++;
     how[0].desired_ns = how[0].period_ns = 64 * CLOCK_MS;
@@ -245,9 +236,8 @@ static void an_operator_s_period_is_where_it_goes_on_from(void **state)
 }
 
 /* The daemon of the node is killed before it sent an observation with the override. */
-static void an_operator_s_period_outlives_the_daemon(void **state)
+TEST_WITH(start, end, an_operator_s_period_outlives_the_daemon)
 {
-    (void)state;
     round_of_all();
     how[0].life++;
     how[0].desired_ns = how[0].period_ns = 64 * CLOCK_MS; /* kept in a file */
@@ -257,9 +247,8 @@ static void an_operator_s_period_outlives_the_daemon(void **state)
     assert_int_equal(setpoint.period_ns, 64 * CLOCK_MS);
 }
 
-static void a_superseded_manager_sends_nothing(void **state)
+TEST_WITH(start, end, a_superseded_manager_sends_nothing)
 {
-    (void)state;
     round_of_all();
     assert_null(manager_superseded(m));
     how[0].leadership = (struct message_leadership){.epoch = 1, .holder = 1}; /* one before */
@@ -280,9 +269,8 @@ static void a_superseded_manager_sends_nothing(void **state)
     assert_false(manager_asks(m, 1, now));
 }
 
-static void limits_that_make_no_sense_are_not_seen(void **state)
+TEST_WITH(start, end, limits_that_make_no_sense_are_not_seen)
 {
-    (void)state;
     how[0].limit_count = 3;
     how[0].limits[0] = (struct message_observed){.limit = 0, .state = MESSAGE_LIMIT_VIOLATED}; /* not to be held */
     how[0].limits[1] = (struct message_observed){.limit = 9, .state = MESSAGE_LIMIT_VIOLATED}; /* there is none */
@@ -291,9 +279,8 @@ static void limits_that_make_no_sense_are_not_seen(void **state)
     assert_int_equal(how[0].period_ns, 2 * CLOCK_MS);
 }
 
-static void an_infeasible_limit_is_reported_with_its_numbers(void **state)
+TEST_WITH(start, end, an_infeasible_limit_is_reported_with_its_numbers)
 {
-    (void)state;
     manager_free(m);
     e.adapt.policy = POLICY_ELASTIC;
     assert_int_equal(manager_new(&e, own, now, &m), 0);
@@ -319,9 +306,8 @@ static void an_infeasible_limit_is_reported_with_its_numbers(void **state)
     assert_true(setpoint.needed == 0 && setpoint.budget == 0);
 }
 
-static void aspects_give_way_before_all_collection_does(void **state)
+TEST_WITH(start, end, aspects_give_way_before_all_collection_does)
 {
-    (void)state;
     manager_free(m);
     e.adapt.policy = POLICY_ELASTIC;
     assert_int_equal(manager_new(&e, own, now, &m), 0);
@@ -355,9 +341,8 @@ static void start_over_budget(void)
     assert_in_range(how[0].period_ns, 2 * CLOCK_MS, 3 * CLOCK_MS);
 }
 
-static void what_was_measured_under_another_setting_teaches_nothing(void **state)
+TEST_WITH(start, end, what_was_measured_under_another_setting_teaches_nothing)
 {
-    (void)state;
     start_over_budget();
     uint64_t period = how[0].period_ns;
     for (int i = 0; i < 20; i++) { /* the setpoints are lost */
@@ -372,9 +357,8 @@ static void what_was_measured_under_another_setting_teaches_nothing(void **state
     }
 }
 
-static void what_was_measured_while_the_setting_changed_teaches_nothing(void **state)
+TEST_WITH(start, end, what_was_measured_while_the_setting_changed_teaches_nothing)
 {
-    (void)state;
     start_over_budget();
     uint64_t period = how[0].period_ns;
     for (uint32_t k = 0; k < NODES; k++)
@@ -391,9 +375,8 @@ static void what_was_measured_while_the_setting_changed_teaches_nothing(void **s
 }
 
 /* Two impossible values of CPU use whose mean is possible. */
-static void an_impossible_value_is_unknown_whatever_its_mean_with_others(void **state)
+TEST_WITH(start, end, an_impossible_value_is_unknown_whatever_its_mean_with_others)
 {
-    (void)state;
     start_over_budget();
     uint64_t period = how[0].period_ns;
     for (int i = 0; i < 20; i++) {
@@ -412,9 +395,8 @@ static void an_impossible_value_is_unknown_whatever_its_mean_with_others(void **
 }
 
 /* Between two instants a node repeats its observation, so that settings have something to answer. */
-static void a_repeated_observation_was_measured_once(void **state)
+TEST_WITH(start, end, a_repeated_observation_was_measured_once)
 {
-    (void)state;
     e.adapt.policy = POLICY_ELASTIC;
     manager_free(m);
     assert_int_equal(manager_new(&e, own, now, &m), 0);
@@ -470,11 +452,10 @@ static int end_global(void **state)
     return end(state);
 }
 
-static void a_violation_of_all_together_is_answered_by_all(void **state)
+TEST_WITH(start_global, end_global, a_violation_of_all_together_is_answered_by_all)
 {
     struct message_judgement j;
     uint32_t reporter;
-    (void)state;
     round_of_partials(3); /* 9 % of 10 */
     for (uint32_t i = 0; i < NODES; i++)
         deliver(i);
@@ -493,9 +474,8 @@ static void a_violation_of_all_together_is_answered_by_all(void **state)
     assert_true(j.list[0].value == 12);
 }
 
-static void partials_of_a_former_instant_are_counted_late(void **state)
+TEST_WITH(start_global, end_global, partials_of_a_former_instant_are_counted_late)
 {
-    (void)state;
     uint64_t before = manager_counts(m)->observations;
     now += EVERY;
     observe_partials(0, 3);
@@ -506,11 +486,10 @@ static void partials_of_a_former_instant_are_counted_late(void **state)
     assert_int_equal(manager_counts(m)->observations, before + 2);
 }
 
-static void a_manager_that_only_judges_asks_and_sends_no_setpoints(void **state)
+TEST_WITH(start_global, end_global, a_manager_that_only_judges_asks_and_sends_no_setpoints)
 {
     struct message_judgement j;
     uint32_t reporter;
-    (void)state;
     e.adapt.by = ADAPT_BY_NODE;
     manager_free(m);
     assert_int_equal(manager_new(&e, own, now, &m), 0);
@@ -570,9 +549,8 @@ static void receive_value(double value)
     manager_receive_values(m, &values, now);
 }
 
-static void the_collector_is_asked_twice_a_period_and_less_while_it_is_silent(void **state)
+TEST_WITH(start_collected, end_collected, the_collector_is_asked_twice_a_period_and_less_while_it_is_silent)
 {
-    (void)state;
     assert_true(manager_wants_values(m));
     assert_true(manager_asks_collector(m, now));
     assert_false(manager_asks_collector(m, now));
@@ -588,18 +566,16 @@ static void the_collector_is_asked_twice_a_period_and_less_while_it_is_silent(vo
     assert_true(manager_asks_collector(m, now));
 }
 
-static void a_manager_without_such_limits_asks_no_collector(void **state)
+TEST_WITH(start, end, a_manager_without_such_limits_asks_no_collector)
 {
-    (void)state;
     assert_false(manager_wants_values(m));
     assert_false(manager_asks_collector(m, now + CLOCK_S));
 }
 
 /* The value was asked for 6 ms before it came, and a period passes until the decision. */
-static void setpoints_go_with_the_age_of_the_value_that_was_decided_by(void **state)
+TEST_WITH(start_collected, end_collected, setpoints_go_with_the_age_of_the_value_that_was_decided_by)
 {
     struct message_loop loop;
-    (void)state;
     assert_true(manager_asks_collector(m, now));
     now += 6 * CLOCK_MS;
     receive_value(20);
@@ -629,39 +605,4 @@ static void setpoints_go_with_the_age_of_the_value_that_was_decided_by(void **st
     assert_true(loop.limit == -1 && loop.sent == 0);
     assert_int_equal(loop.lacking[0].limit, 1);
     assert_int_equal(loop.lacking[0].lack, LACK_VALUES);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_asks_silent_nodes, start, end),
-        cmocka_unit_test_setup_teardown(the_collector_is_asked_twice_a_period_and_less_while_it_is_silent,
-                                        start_collected, end_collected),
-        cmocka_unit_test_setup_teardown(a_manager_without_such_limits_asks_no_collector, start, end),
-        cmocka_unit_test_setup_teardown(setpoints_go_with_the_age_of_the_value_that_was_decided_by, start_collected,
-                                        end_collected),
-        cmocka_unit_test_setup_teardown(partials_of_a_former_instant_are_counted_late, start_global, end_global),
-        cmocka_unit_test_setup_teardown(it_goes_on_from_what_nodes_do, start, end),
-        cmocka_unit_test_setup_teardown(one_violation_is_answered_by_all_at_once, start, end),
-        cmocka_unit_test_setup_teardown(it_decides_when_all_have_reported_or_when_it_is_late, start, end),
-        cmocka_unit_test_setup_teardown(a_node_that_is_gone_is_unknown_and_holds_up_nothing, start, end),
-        cmocka_unit_test_setup_teardown(a_node_that_came_back_is_sent_its_setting_of_before, start, end),
-        cmocka_unit_test_setup_teardown(late_observations_and_those_of_a_former_life_are_discarded, start, end),
-        cmocka_unit_test_setup_teardown(a_setting_is_repeated_until_it_is_done, start, end),
-        cmocka_unit_test_setup_teardown(an_old_observation_is_not_answered, start, end),
-        cmocka_unit_test_setup_teardown(an_operator_s_period_is_where_it_goes_on_from, start, end),
-        cmocka_unit_test_setup_teardown(an_operator_s_period_outlives_the_daemon, start, end),
-        cmocka_unit_test_setup_teardown(a_superseded_manager_sends_nothing, start, end),
-        cmocka_unit_test_setup_teardown(limits_that_make_no_sense_are_not_seen, start, end),
-        cmocka_unit_test_setup_teardown(an_infeasible_limit_is_reported_with_its_numbers, start, end),
-        cmocka_unit_test_setup_teardown(aspects_give_way_before_all_collection_does, start, end),
-        cmocka_unit_test_setup_teardown(what_was_measured_under_another_setting_teaches_nothing, start, end),
-        cmocka_unit_test_setup_teardown(what_was_measured_while_the_setting_changed_teaches_nothing, start, end),
-        cmocka_unit_test_setup_teardown(an_impossible_value_is_unknown_whatever_its_mean_with_others, start, end),
-        cmocka_unit_test_setup_teardown(a_repeated_observation_was_measured_once, start, end),
-        cmocka_unit_test_setup_teardown(a_violation_of_all_together_is_answered_by_all, start_global, end_global),
-        cmocka_unit_test_setup_teardown(a_manager_that_only_judges_asks_and_sends_no_setpoints, start_global,
-                                        end_global),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

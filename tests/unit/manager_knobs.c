@@ -7,6 +7,7 @@
 
 #include "mdr/manage.h"
 #include "tests/lib/managed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
 
@@ -105,9 +106,8 @@ static void rounds_that_turn_nothing(int count)
     assert_int_equal(manager_counts(m)->moves, turns);
 }
 
-static void one_value_is_decided_for_all_by_what_the_worst_node_lacks(void **state)
+TEST_WITH(start, end, one_value_is_decided_for_all_by_what_the_worst_node_lacks)
 {
-    (void)state;
     has_knob(0, 100, 0, 100);
     has_knob(1, 0, 0, 0);
     how[1].knobs[0].knob = 1; /* another knob, and one that does not exist */
@@ -130,9 +130,8 @@ static void one_value_is_decided_for_all_by_what_the_worst_node_lacks(void **sta
     assert_int_equal(manager_counts(m)->changes, 0); /* of how they poll */
 }
 
-static void a_knob_that_is_not_enough_is_reported_saturated_when_that_shows(void **state)
+TEST_WITH(start, end, a_knob_that_is_not_enough_is_reported_saturated_when_that_shows)
 {
-    (void)state;
     has_knob(0, 100, 0, 100);
     for (int i = 0; i < 100 && how[0].knobs[0].value > 0; i++) {
         shows(0, 20 + (100 - how[0].knobs[0].value) / 20.0);
@@ -146,9 +145,8 @@ static void a_knob_that_is_not_enough_is_reported_saturated_when_that_shows(void
     assert_true(s.saturated && s.given && s.value == 0 && s.cause == 1 && s.metric == 25);
 }
 
-static void a_knob_that_was_at_its_end_is_left_alone_and_reported_saturated(void **state)
+TEST_WITH(start, end, a_knob_that_was_at_its_end_is_left_alone_and_reported_saturated)
 {
-    (void)state;
     has_knob(0, 0, 0, 100);
     how[0].knobs[0].baseline = 0;
     shows(0, 20);
@@ -157,9 +155,8 @@ static void a_knob_that_was_at_its_end_is_left_alone_and_reported_saturated(void
     assert_int_equal(manager_counts(m)->moves, 0);
 }
 
-static void a_new_manager_goes_on_from_the_value_that_is_found(void **state)
+TEST_WITH(start, end, a_new_manager_goes_on_from_the_value_that_is_found)
 {
-    (void)state;
     has_knob(1, 50, 0, 100);
     has_knob(2, 100, 0, 100); /* came back just now, and has no setpoint of the manager before */
     struct message_steer s = setpoint_of_all();
@@ -171,9 +168,8 @@ static void a_new_manager_goes_on_from_the_value_that_is_found(void **state)
     assert_int_equal(how[1].knobs[0].value, how[2].knobs[0].value);
 }
 
-static void the_value_suits_all_that_have_the_knob(void **state)
+TEST_WITH(start, end, the_value_suits_all_that_have_the_knob)
 {
-    (void)state;
     has_knob(0, 100, 40, 100);
     has_knob(1, 80, 0, 80);
     struct message_steer s = setpoint_of_all();
@@ -188,9 +184,8 @@ static void the_value_suits_all_that_have_the_knob(void **state)
     assert_int_equal(how[1].knobs[0].value, 40);
 }
 
-static void where_ranges_have_nothing_in_common_none_is_touched(void **state)
+TEST_WITH(start, end, where_ranges_have_nothing_in_common_none_is_touched)
 {
-    (void)state;
     has_knob(0, 40, 0, 40);
     has_knob(1, 100, 60, 100);
     shows(0, 20);
@@ -200,9 +195,8 @@ static void where_ranges_have_nothing_in_common_none_is_touched(void **state)
     assert_int_equal(setpoint_of_all().value, 20);
 }
 
-static void nor_where_it_is_programs_of_one_node_that_have_nothing_in_common(void **state)
+TEST_WITH(start, end, nor_where_it_is_programs_of_one_node_that_have_nothing_in_common)
 {
-    (void)state;
     has_knob(0, 100, 0, 100);
     has_knob(1, 40, 60, 40); /* of 0 .. 40, and of 60 .. 100 */
     shows(0, 20);
@@ -210,9 +204,8 @@ static void nor_where_it_is_programs_of_one_node_that_have_nothing_in_common(voi
     assert_int_equal(setpoint.knob_count, 0);
 }
 
-static void a_silent_node_counts_as_last_observed(void **state)
+TEST_WITH(start, end, a_silent_node_counts_as_last_observed)
 {
-    (void)state;
     has_knob(0, 100, 0, 100);
     has_knob(1, 100, 70, 100);
     round_of_all();
@@ -228,9 +221,8 @@ static void a_silent_node_counts_as_last_observed(void **state)
     assert_true(manager_counts(m)->moves > 0);
 }
 
-static void what_an_operator_set_is_where_the_search_begins_anew(void **state)
+TEST_WITH(start, end, what_an_operator_set_is_where_the_search_begins_anew)
 {
-    (void)state;
     has_knob(0, 100, 0, 100);
     shows(0, 20);
     assert_int_equal(setpoint_of_all().value, 50);
@@ -241,9 +233,8 @@ static void what_an_operator_set_is_where_the_search_begins_anew(void **state)
     assert_int_equal(setpoint_of_all().value, 15);
 }
 
-static void nor_does_it_matter_on_which_node_it_was(void **state)
+TEST_WITH(start, end, nor_does_it_matter_on_which_node_it_was)
 {
-    (void)state;
     has_knob(0, 100, 0, 100);
     has_knob(1, 100, 0, 100);
     shows(0, 20);
@@ -261,9 +252,8 @@ static void nor_does_it_matter_on_which_node_it_was(void **state)
     assert_int_equal(how[0].knobs[0].value, 30);
 }
 
-static void while_a_knob_that_comes_first_has_room_polling_stays(void **state)
+TEST_WITH(start, end, while_a_knob_that_comes_first_has_room_polling_stays)
 {
-    (void)state;
     scale->order = ORDER_KNOB_FIRST;
     for (uint32_t i = 0; i < NODES; i++)
         shows(i, 20);
@@ -274,22 +264,4 @@ static void while_a_knob_that_comes_first_has_room_polling_stays(void **state)
     round_of_all();
     assert_int_equal(how[0].period_ns, 8 * CLOCK_MS);
     assert_int_equal(manager_counts(m)->moves, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_value_is_decided_for_all_by_what_the_worst_node_lacks, start, end),
-        cmocka_unit_test_setup_teardown(a_knob_that_is_not_enough_is_reported_saturated_when_that_shows, start, end),
-        cmocka_unit_test_setup_teardown(a_knob_that_was_at_its_end_is_left_alone_and_reported_saturated, start, end),
-        cmocka_unit_test_setup_teardown(a_new_manager_goes_on_from_the_value_that_is_found, start, end),
-        cmocka_unit_test_setup_teardown(the_value_suits_all_that_have_the_knob, start, end),
-        cmocka_unit_test_setup_teardown(where_ranges_have_nothing_in_common_none_is_touched, start, end),
-        cmocka_unit_test_setup_teardown(nor_where_it_is_programs_of_one_node_that_have_nothing_in_common, start, end),
-        cmocka_unit_test_setup_teardown(a_silent_node_counts_as_last_observed, start, end),
-        cmocka_unit_test_setup_teardown(what_an_operator_set_is_where_the_search_begins_anew, start, end),
-        cmocka_unit_test_setup_teardown(nor_does_it_matter_on_which_node_it_was, start, end),
-        cmocka_unit_test_setup_teardown(while_a_knob_that_comes_first_has_room_polling_stays, start, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

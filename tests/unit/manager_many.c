@@ -7,14 +7,10 @@
 #include "base/clock.h"
 #include "mdr/manage.h"
 #include "resmgr/manager/manager.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define EVERY (100 * CLOCK_MS)
 
@@ -89,9 +85,8 @@ static void round_of(struct nodes *n, uint32_t first, int64_t now)
         }
 }
 
-static void each_of_many_is_decided_for_as_if_it_were_alone(void **unused)
+TEST(each_of_many_is_decided_for_as_if_it_were_alone)
 {
-    (void)unused;
     struct experiment e = {.nodes = names,
                            .metric_count = 1,
                            .metrics = metrics,
@@ -130,10 +125,4 @@ static void each_of_many_is_decided_for_as_if_it_were_alone(void **unused)
     nodes_free(&many);
     for (uint32_t k = 0; k < KINDS; k++)
         nodes_free(&alone[k]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_of_many_is_decided_for_as_if_it_were_alone)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

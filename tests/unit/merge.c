@@ -5,19 +5,16 @@
 #include "export/export.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { MORE_FILES = 10, FLIPS = 40 };
 
@@ -118,9 +115,8 @@ static uint64_t losses(const struct fixture *t)
     return sum;
 }
 
-static void the_merged_trace_has_the_same_records_and_losses(void **state)
+TEST(the_merged_trace_has_the_same_records_and_losses)
 {
-    (void)state;
     need_babeltrace2();
     struct fixture t;
     setup_run(&t);
@@ -143,9 +139,8 @@ static void the_merged_trace_has_the_same_records_and_losses(void **state)
     teardown_run(&t);
 }
 
-static void processes_that_declare_the_same_share_event_classes(void **state)
+TEST(processes_that_declare_the_same_share_event_classes)
 {
-    (void)state;
     struct fixture t;
     setup_run(&t);
     assert_int_equal(export_trace(t.dir, t.target, true), 0);
@@ -177,9 +172,8 @@ static char *merged_records(const struct fixture *t, size_t *n)
 }
 
 /* Far fewer than there are streams, and it keeps none; what comes out is the same. */
-static void it_needs_few_descriptors(void **state)
+TEST(it_needs_few_descriptors)
 {
-    (void)state;
     struct fixture t;
     struct rlimit before, few;
     size_t all = 0, with_few = 0;
@@ -201,9 +195,8 @@ static void it_needs_few_descriptors(void **state)
     teardown_run(&t);
 }
 
-static void without_a_database_nothing_is_merged_and_nothing_left(void **state)
+TEST(without_a_database_nothing_is_merged_and_nothing_left)
 {
-    (void)state;
     struct fixture t;
     char db[128];
     setup_run(&t);
@@ -242,9 +235,8 @@ static uint64_t untouched_records(const struct fixture *t, bool touched[FAKE_PRO
     return sum;
 }
 
-static void what_is_damaged_ends_its_stream_and_the_rest_is_read(void **state)
+TEST(what_is_damaged_ends_its_stream_and_the_rest_is_read)
 {
-    (void)state;
     need_babeltrace2();
     struct fixture t;
     bool touched[FAKE_PROCESSES][FAKE_RINGS] = {0};
@@ -265,13 +257,6 @@ static void what_is_damaged_ends_its_stream_and_the_rest_is_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_merged_trace_has_the_same_records_and_losses),
-        cmocka_unit_test(processes_that_declare_the_same_share_event_classes),
-        cmocka_unit_test(it_needs_few_descriptors),
-        cmocka_unit_test(without_a_database_nothing_is_merged_and_nothing_left),
-        cmocka_unit_test(what_is_damaged_ends_its_stream_and_the_rest_is_read),
-    };
     seed = seed_start();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

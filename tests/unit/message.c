@@ -4,12 +4,9 @@
 #include "mdr/message.h"
 
 #include "base/bytes.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct message m, back;
 static uint8_t bytes[MESSAGE_MAX_BYTES + 8];
@@ -31,9 +28,8 @@ static void assert_spoilt(size_t n, size_t at, uint32_t v)
     assert_int_equal(message_decode(bytes, n, &back), 0);
 }
 
-static void a_constant_message_is_encoded(void **state)
+TEST(a_constant_message_is_encoded)
 {
-    (void)state;
     static const struct message hello = {
         .type = MESSAGE_HELLO,
         .hello = {.node = "desk1", .realtime_offset = -5, .pid = 7, .attempt = UINT64_C(1) << 40}};
@@ -47,9 +43,8 @@ static void a_constant_message_is_encoded(void **state)
     assert_int_equal(back.hello.attempt, UINT64_C(1) << 40);
 }
 
-static void any_alignment_is_decoded(void **state)
+TEST(any_alignment_is_decoded)
 {
-    (void)state;
     m = (struct message){.type = MESSAGE_NEED_PROCESS, .need_process.instance = UINT64_C(0x0102030405060708)};
     size_t n = encoded();
     for (size_t shift = 1; shift < 8; shift++) {
@@ -59,9 +54,8 @@ static void any_alignment_is_decoded(void **state)
     }
 }
 
-static void the_longest_message_fits_and_is_process(void **state)
+TEST(the_longest_message_fits_and_is_process)
 {
-    (void)state;
     m = (struct message){.type = MESSAGE_PROCESS, .process.dictionary_bytes = MESSAGE_DICT_MAX};
     memset(m.process.name, 'n', MESSAGE_NAME_MAX);
     memset(m.process.program, 'p', MESSAGE_TEXT_MAX);
@@ -74,9 +68,8 @@ static void the_longest_message_fits_and_is_process(void **state)
     assert_true(encoded() < n);
 }
 
-static void too_small_a_buffer_says_so(void **state)
+TEST(too_small_a_buffer_says_so)
 {
-    (void)state;
     m = (struct message){.type = MESSAGE_REPLY,
                          .reply = {.id = 1, .state = DAEMON_ACTIVE, .text = "hello", .answer = ANSWER_NODE}};
     size_t n = encoded();
@@ -84,9 +77,8 @@ static void too_small_a_buffer_says_so(void **state)
         assert_int_equal(message_encode(&m, bytes, capacity), BEZEL_EFULL);
 }
 
-static void what_breaks_a_bound_is_not_encoded(void **state)
+TEST(what_breaks_a_bound_is_not_encoded)
 {
-    (void)state;
     m = (struct message){.type = MESSAGE_ACK, .ack.stream_count = MESSAGE_ROWS_MAX + 1};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m = (struct message){.type = MESSAGE_REFUSE};
@@ -153,9 +145,8 @@ static void assert_refused(const struct message *of)
     } while (0)
 
 /* What one field says, another one must not deny. */
-static void what_contradicts_itself_is_not_encoded(void **state)
+TEST(what_contradicts_itself_is_not_encoded)
 {
-    (void)state;
     ASSERT_REFUSED(.type = MESSAGE_SETPOINT, .setpoint = {.needed = 1});
     ASSERT_REFUSED(.type = MESSAGE_SETPOINT, .setpoint = {.budget = 1});
     ASSERT_REFUSED(.type = MESSAGE_PARTIALS, .partials = {.count = 1, .list = {{.over = 1}}});
@@ -191,9 +182,8 @@ static void assert_last(const struct message *of, size_t at, uint32_t last)
 #define COMMAND(...) .type = MESSAGE_COMMAND, .command = {__VA_ARGS__}
 #define REPLY(is)    .type = MESSAGE_REPLY, .reply = {.answer = (is)}
 
-static void every_enum_ends_with_its_last_value(void **state)
+TEST(every_enum_ends_with_its_last_value)
 {
-    (void)state;
     ASSERT_LAST(process.role, ROLE_DAEMON, .type = MESSAGE_PROCESS);
     ASSERT_LAST(books.state, PROCESS_LEFT, .type = MESSAGE_BOOKS);
     ASSERT_LAST(command.verb, VERB_DISCARD, COMMAND(.verb = VERB_STOP));
@@ -226,9 +216,8 @@ static void every_enum_ends_with_its_last_value(void **state)
                 .launch = {.of = {.process = "p", .incarnation = 1}, .arguments = 1, .text_bytes = 4});
 }
 
-static void every_torn_or_longer_form_is_refused(void **state)
+TEST(every_torn_or_longer_form_is_refused)
 {
-    (void)state;
     m = (struct message){.type = MESSAGE_BOOKS, .books = {.instance = 3, .state = PROCESS_ENDED, .row_count = 2}};
     size_t n = encoded();
     memset(bytes + n, 0, 8);
@@ -237,9 +226,8 @@ static void every_torn_or_longer_form_is_refused(void **state)
     assert_int_equal(message_decode(bytes, (size_t)MESSAGE_MAX_BYTES + 1, &back), BEZEL_EMALFORMED);
 }
 
-static void another_version_is_told_from_nonsense(void **state)
+TEST(another_version_is_told_from_nonsense)
 {
-    (void)state;
     m = (struct message){.type = MESSAGE_BYE};
     size_t n = encoded();
     assert_int_equal(n, 12);
@@ -256,9 +244,8 @@ static void another_version_is_told_from_nonsense(void **state)
 }
 
 /* Or the refused side could not say why. */
-static void a_refusal_is_read_whatever_its_version_is(void **state)
+TEST(a_refusal_is_read_whatever_its_version_is)
 {
-    (void)state;
     m = (struct message){.type = MESSAGE_REFUSE, .refuse.reason = "install the same version"};
     size_t n = encoded();
     for (uint32_t version = 0; version < 5; version++) {
@@ -272,9 +259,8 @@ static void a_refusal_is_read_whatever_its_version_is(void **state)
     assert_non_null(strstr(back.refuse.reason, "messages of version 4 were sent"));
 }
 
-static void what_libtirpc_lets_through_is_refused(void **state)
+TEST(what_libtirpc_lets_through_is_refused)
 {
-    (void)state;
     m = (struct message){.type = MESSAGE_WELCOME, .welcome = {.credit_bytes = 1, .more = true}};
     size_t n = encoded();
     assert_spoilt(n, 8, 12); /* type */
@@ -389,9 +375,8 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     assert_spoilt(n, STATE + 4 + 24, POLL_FORWARD_COLLECT + 1);
 }
 
-static void a_violation_that_there_is_not_has_no_details(void **state)
+TEST(a_violation_that_there_is_not_has_no_details)
 {
-    (void)state;
     enum {
         WAY = 4,  /* of packets, at the end */
         NAME = 4, /* an empty text */
@@ -412,9 +397,8 @@ static void a_violation_that_there_is_not_has_no_details(void **state)
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
 }
 
-static void the_longest_list_of_knobs_fits(void **state)
+TEST(the_longest_list_of_knobs_fits)
 {
-    (void)state;
     m = (struct message){.type = MESSAGE_REPLY, .reply.answer = ANSWER_KNOBS};
     memset(m.reply.text, 't', MESSAGE_TEXT_MAX);
     m.knobs.count = MESSAGE_LISTED_MAX;
@@ -431,9 +415,8 @@ static void the_longest_list_of_knobs_fits(void **state)
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
 }
 
-static void texts_from_outside_become_texts(void **state)
+TEST(texts_from_outside_become_texts)
 {
-    (void)state;
     char to[16];
     message_text(to, 7, "abc");
     assert_string_equal(to, "abc");
@@ -453,25 +436,4 @@ static void texts_from_outside_become_texts(void **state)
     assert_string_equal(to, "");
     message_text(to, 0, "x");
     assert_string_equal(to, "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_constant_message_is_encoded),
-        cmocka_unit_test(any_alignment_is_decoded),
-        cmocka_unit_test(the_longest_message_fits_and_is_process),
-        cmocka_unit_test(too_small_a_buffer_says_so),
-        cmocka_unit_test(what_breaks_a_bound_is_not_encoded),
-        cmocka_unit_test(what_contradicts_itself_is_not_encoded),
-        cmocka_unit_test(every_enum_ends_with_its_last_value),
-        cmocka_unit_test(every_torn_or_longer_form_is_refused),
-        cmocka_unit_test(another_version_is_told_from_nonsense),
-        cmocka_unit_test(a_refusal_is_read_whatever_its_version_is),
-        cmocka_unit_test(what_libtirpc_lets_through_is_refused),
-        cmocka_unit_test(a_violation_that_there_is_not_has_no_details),
-        cmocka_unit_test(the_longest_list_of_knobs_fits),
-        cmocka_unit_test(texts_from_outside_become_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,15 +9,12 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "tests/lib/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct dict_aspect tick = {.id = 1, .name = "tick"};
 static const struct dict_aspect all = {.id = 2,
@@ -97,11 +94,10 @@ static void take_out_version(char *text, size_t *n)
     *n -= sizeof BEZEL_VERSION - 2;
 }
 
-static void it_is_what_the_golden_file_holds(void **state)
+TEST(it_is_what_the_golden_file_holds)
 {
     char *text, *golden;
     size_t n, golden_n;
-    (void)state;
     struct model *m = make_model(INT64_C(1700000000123456789));
     assert_int_equal(metadata_write(m->nodes, &text, &n), 0);
     take_out_version(text, &n);
@@ -115,11 +111,10 @@ static void it_is_what_the_golden_file_holds(void **state)
     model_free(m);
 }
 
-static void a_clock_before_the_epoch_has_a_positive_rest(void **state)
+TEST(a_clock_before_the_epoch_has_a_positive_rest)
 {
     char *text;
     size_t n;
-    (void)state;
     struct model *m = make_model(-1500000000);
     assert_int_equal(metadata_write(m->nodes, &text, &n), 0);
     assert_non_null(strstr(text, "offset_s = -2;\n    offset = 500000000;"));
@@ -128,9 +123,8 @@ static void a_clock_before_the_epoch_has_a_positive_rest(void **state)
 }
 
 /* The clock is told as it is known at the end of the run, and until then as it was at the beginning. */
-static void a_clock_is_told_by_its_exchanges_when_no_more_follow(void **state)
+TEST(a_clock_is_told_by_its_exchanges_when_no_more_follow)
 {
-    (void)state;
     char *text[2];
     size_t n[2], same;
     struct model *m = make_model(5);
@@ -167,11 +161,10 @@ static void a_clock_is_told_by_its_exchanges_when_no_more_follow(void **state)
     model_free(m);
 }
 
-static void kept_parts_give_the_same_text_and_follow_the_dictionary(void **state)
+TEST(kept_parts_give_the_same_text_and_follow_the_dictionary)
 {
     char *fresh, *kept;
     size_t n;
-    (void)state;
     struct model *m = make_model(0);
     assert_int_equal(metadata_write(m->nodes, &fresh, &n), 0);
     assert_int_equal(metadata_keep(m->nodes), 0);
@@ -205,9 +198,8 @@ static char *earlier(struct model_node *node, uint32_t strings, uint32_t aspects
     return text;
 }
 
-static void what_was_written_before_a_dictionary_grew_is_earlier(void **state)
+TEST(what_was_written_before_a_dictionary_grew_is_earlier)
 {
-    (void)state;
     struct model *m = make_model(5);
     struct model_process *last = m->nodes->processes;
     model_drop_process(last->next); /* the one with strings alone */
@@ -228,9 +220,8 @@ static void what_was_written_before_a_dictionary_grew_is_earlier(void **state)
     model_free(m);
 }
 
-static void processes_of_one_pid_have_files_of_their_own(void **state)
+TEST(processes_of_one_pid_have_files_of_their_own)
 {
-    (void)state;
     struct model *m = make_model(0);
     static struct message_process said = {.pid = 4711, .name = "again"};
     struct model_process *p[3];
@@ -247,17 +238,4 @@ static void processes_of_one_pid_have_files_of_their_own(void **state)
     assert_string_equal(model_add_process(m->nodes, &said)->base, "again-4711"); /* the name is free again */
     assert_ptr_equal(model_find_process(m->nodes, 91), p[1]);
     model_free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_what_the_golden_file_holds),
-        cmocka_unit_test(a_clock_before_the_epoch_has_a_positive_rest),
-        cmocka_unit_test(a_clock_is_told_by_its_exchanges_when_no_more_follow),
-        cmocka_unit_test(kept_parts_give_the_same_text_and_follow_the_dictionary),
-        cmocka_unit_test(what_was_written_before_a_dictionary_grew_is_earlier),
-        cmocka_unit_test(processes_of_one_pid_have_files_of_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

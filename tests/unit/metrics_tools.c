@@ -9,24 +9,19 @@
 #include "mediators/metrics/push.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 #include "views/page/web.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { TEXT_BYTES = 2 << 20, ROUNDS = 40 };
 
@@ -77,12 +72,11 @@ static size_t read_letters(int s, char letter, size_t most)
     return letters;
 }
 
-static void scrapers_that_do_not_do_their_part_keep_no_other_one_from_the_newest_text(void **unused)
+TEST(scrapers_that_do_not_do_their_part_keep_no_other_one_from_the_newest_text)
 {
     static const struct web_file files[] = {{"/metrics", "text/plain", NULL}, {NULL, NULL, NULL}};
     uint64_t seed = seed_start();
     struct web *web;
-    (void)unused;
     assert_int_equal(web_start(&(struct web_options){.files = files}, &web), 0);
     make_text('#');
     assert_int_equal(web_publish(web, text, TEXT_BYTES), 0);
@@ -230,11 +224,10 @@ static struct mediator_counts await(const struct mediator *m, uint64_t taken, ui
     return c;
 }
 
-static void a_tool_that_does_not_do_its_part_is_sent_the_next_text(void **unused)
+TEST_WITH(start_tool, stop_tool, a_tool_that_does_not_do_its_part_is_sent_the_next_text)
 {
     static const enum way ways[] = {FAILS, ENDS_IN_THE_MIDDLE, ANSWERS_HALF, ANSWERS_NOISE, IS_SILENT};
     struct mediator m = open_push(tool.port);
-    (void)unused;
     make_text('#');
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         atomic_store(&tool.way, (int)ways[i]);
@@ -249,11 +242,10 @@ static void a_tool_that_does_not_do_its_part_is_sent_the_next_text(void **unused
     m.close(m.tool);
 }
 
-static void a_slow_tool_misses_texts_and_has_the_newest(void **unused)
+TEST_WITH(start_tool, stop_tool, a_slow_tool_misses_texts_and_has_the_newest)
 {
     struct mediator m = open_push(tool.port);
     uint64_t offered = 0;
-    (void)unused;
     atomic_store(&tool.way, IS_SLOW);
     make_text('#');
     for (; m.counts(m.tool).taken < 2; offered++) {
@@ -264,10 +256,9 @@ static void a_slow_tool_misses_texts_and_has_the_newest(void **unused)
     m.close(m.tool); /* which waits for the last one */
 }
 
-static void a_tool_that_is_away_is_counted(void **unused)
+TEST(a_tool_that_is_away_is_counted)
 {
     struct mediator m;
-    (void)unused;
     assert_int_equal(start_tool(NULL), 0);
     uint16_t port = tool.port;
     stop_tool(NULL);
@@ -276,15 +267,4 @@ static void a_tool_that_is_away_is_counted(void **unused)
     struct mediator_counts c = await(&m, 0, 1);
     assert_true(c.taken == 0 && c.missed == 0);
     m.close(m.tool);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scrapers_that_do_not_do_their_part_keep_no_other_one_from_the_newest_text),
-        cmocka_unit_test_setup_teardown(a_tool_that_does_not_do_its_part_is_sent_the_next_text, start_tool, stop_tool),
-        cmocka_unit_test_setup_teardown(a_slow_tool_misses_texts_and_has_the_newest, start_tool, stop_tool),
-        cmocka_unit_test(a_tool_that_is_away_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,14 +9,10 @@
 #include "mdr/packet.h"
 #include "tests/lib/golden_ring.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define GOLDEN_FILE BEZEL_SOURCE_DIR "/tests/golden/ring.bin"
 
@@ -138,9 +134,8 @@ static void record(uint32_t aspect, const uint64_t *values, uint32_t count)
     bezel_micro_put(&context, aspect, values, count);
 }
 
-static void the_golden_play_comes_to_the_golden_packets_at_every_index(void **unused)
+TEST(the_golden_play_comes_to_the_golden_packets_at_every_index)
 {
-    (void)unused;
     static const uint32_t before[] = {0, 32, 32 * GOLDEN_SLOTS - 32, UINT32_MAX / 2, UINT32_MAX - 4000, UINT32_MAX};
     char *bytes = NULL;
     size_t n = 0;
@@ -160,9 +155,8 @@ static void the_golden_play_comes_to_the_golden_packets_at_every_index(void **un
     free(bytes);
 }
 
-static void small_packets_hold_the_same_records(void **unused)
+TEST(small_packets_hold_the_same_records)
 {
-    (void)unused;
     golden_now = GOLDEN_START;
     begin();
     make(GOLDEN_SLOTS, 0);
@@ -178,9 +172,8 @@ static void small_packets_hold_the_same_records(void **unused)
     assert_int_equal(stream.next_ordinal, 20 + 60 + 3 + 45);
 }
 
-static void a_context_that_never_recorded_opens_and_closes(void **unused)
+TEST(a_context_that_never_recorded_opens_and_closes)
 {
-    (void)unused;
     begin();
     make(SLOTS, 0);
     assert_int_equal(bezel_micro_drain(&context, packet, sizeof packet), 0);
@@ -195,9 +188,8 @@ static void intrude(void)
     bezel_micro_record(&context, 2, 2);
 }
 
-static void a_record_in_the_middle_of_a_record_is_counted_as_lost(void **unused)
+TEST(a_record_in_the_middle_of_a_record_is_counted_as_lost)
 {
-    (void)unused;
     begin();
     make(SLOTS, 0);
     for (int i = 0; i < 5; i++) {
@@ -211,9 +203,8 @@ static void a_record_in_the_middle_of_a_record_is_counted_as_lost(void **unused)
     assert_int_equal(memory.ring.attempts[1], 5);
 }
 
-static void what_cannot_be_a_record_is_counted_as_lost(void **unused)
+TEST(what_cannot_be_a_record_is_counted_as_lost)
 {
-    (void)unused;
     uint64_t values[13] = {0};
     begin();
     make(SLOTS, 0);
@@ -228,9 +219,8 @@ static void what_cannot_be_a_record_is_counted_as_lost(void **unused)
     assert_int_equal(stream.discarded, 5);
 }
 
-static void a_tail_that_cannot_be_only_loses_records(void **unused)
+TEST(a_tail_that_cannot_be_only_loses_records)
 {
-    (void)unused;
     begin();
     make(SLOTS, 0);
     memory.ring.tail = 5000;
@@ -241,9 +231,8 @@ static void a_tail_that_cannot_be_only_loses_records(void **unused)
 }
 
 /* Steps of up to half a turn, and looks at the time from "interrupts" in between. */
-static void the_time_goes_on_when_the_clock_turns_over(void **unused)
+TEST(the_time_goes_on_when_the_clock_turns_over)
 {
-    (void)unused;
     uint64_t seed = seed_start();
     golden_now = 0xfffffff0;
     make(SLOTS, 0);
@@ -261,9 +250,8 @@ static void step_over(void)
     assert_true(bezel_micro_time(&micro) == golden_now);
 }
 
-static void an_interrupt_may_see_the_clock_turn_over_first(void **unused)
+TEST(an_interrupt_may_see_the_clock_turn_over_first)
 {
-    (void)unused;
     golden_now = 0x7ffffff0;
     make(SLOTS, 0);
     for (int i = 0; i < 8; i++) {
@@ -274,9 +262,8 @@ static void an_interrupt_may_see_the_clock_turn_over_first(void **unused)
 }
 
 /* Any order of records, drains and packets' sizes: attempts = stored + lost, and every value is what was recorded. */
-static void every_attempt_is_stored_or_lost(void **unused)
+TEST(every_attempt_is_stored_or_lost)
 {
-    (void)unused;
     uint64_t seed = seed_start();
     golden_now = GOLDEN_START;
     begin();
@@ -299,20 +286,4 @@ static void every_attempt_is_stored_or_lost(void **unused)
     close_stream();
     assert_true(stream.records + stream.discarded == attempt.count);
     assert_true(stream.records > 1000 && stream.discarded > 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_golden_play_comes_to_the_golden_packets_at_every_index),
-        cmocka_unit_test(small_packets_hold_the_same_records),
-        cmocka_unit_test(a_context_that_never_recorded_opens_and_closes),
-        cmocka_unit_test(a_record_in_the_middle_of_a_record_is_counted_as_lost),
-        cmocka_unit_test(what_cannot_be_a_record_is_counted_as_lost),
-        cmocka_unit_test(a_tail_that_cannot_be_only_loses_records),
-        cmocka_unit_test(the_time_goes_on_when_the_clock_turns_over),
-        cmocka_unit_test(an_interrupt_may_see_the_clock_turn_over_first),
-        cmocka_unit_test(every_attempt_is_stored_or_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

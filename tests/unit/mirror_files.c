@@ -7,15 +7,12 @@
 #include "base/file.h"
 #include "run/store/mirror_state.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- a server that lies ------------------------------------------------------------------------------------------ */
 
@@ -34,9 +31,8 @@ static int put(struct mirror_files *f, uint32_t number, uint64_t offset, uint32_
     return mirror_files_write(f, &m);
 }
 
-static void names_that_no_run_has_are_refused(void **state)
+TEST(names_that_no_run_has_are_refused)
 {
-    (void)state;
     static const char *const names[] = {
         "run.db",     "../run",     "trace/../../x/y", "/etc/passwd",       "trace/x",
         "trace/.x/y", "trace/x/.y", "trace/x/y/z",     "trace//y",          "log/bezeld.log",
@@ -52,9 +48,8 @@ static void names_that_no_run_has_are_refused(void **state)
     mirror_files_forget(&f);
 }
 
-static void bytes_belong_where_the_file_ends_or_before(void **state)
+TEST(bytes_belong_where_the_file_ends_or_before)
 {
-    (void)state;
     struct mirror_files f = {.folder = scratch_folder.fd};
     assert_int_equal(put(&f, 0, 0, 1), BEZEL_EMALFORMED); /* no such file */
     assert_int_equal(take(&f, 3, "trace/node/a", true), 1);
@@ -77,9 +72,8 @@ static void bytes_belong_where_the_file_ends_or_before(void **state)
     mirror_files_forget(&f);
 }
 
-static void links_are_not_followed(void **state)
+TEST(links_are_not_followed)
 {
-    (void)state;
     struct mirror_files f = {.folder = scratch_folder.fd};
     (void)!unlinkat(scratch_folder.fd, "trace/node/link", 0);
     assert_int_equal(take(&f, 0, "trace/node/a", true), 1);
@@ -93,9 +87,8 @@ static void links_are_not_followed(void **state)
     mirror_files_forget(&f);
 }
 
-static void a_cover_that_is_none_is_refused(void **state)
+TEST(a_cover_that_is_none_is_refused)
 {
-    (void)state;
     static const uint8_t nonsense[PACKET_HEADER_BYTES] = "nonsense";
     struct mirror_files f = {.folder = scratch_folder.fd};
     struct read_file m = {.name = "trace/node/c", .stream = true, .cover = nonsense, .cover_bytes = 60};
@@ -106,9 +99,8 @@ static void a_cover_that_is_none_is_refused(void **state)
     mirror_files_forget(&f);
 }
 
-static void a_home_keeps_its_own_files(void **state)
+TEST(a_home_keeps_its_own_files)
 {
-    (void)state;
     struct mirror_files f = {.folder = scratch_folder.fd, .home = true};
     assert_int_equal(take(&f, 0, "experiment.yaml", false), BEZEL_EMALFORMED);
     assert_int_equal(take(&f, 0, "versions.txt", false), BEZEL_EMALFORMED);
@@ -118,9 +110,8 @@ static void a_home_keeps_its_own_files(void **state)
 
 /* ---- the file that says how it stands ---------------------------------------------------------------------------- */
 
-static void the_state_is_read_as_it_was_written_and_nonsense_is_no_complete_mirror(void **state)
+TEST(the_state_is_read_as_it_was_written_and_nonsense_is_no_complete_mirror)
 {
-    (void)state;
     static const char *const nonsense[] = {"x", "is: great\n", "is: complete\nlacking: 3\n", "lacks: a\n",
                                            "key: value\n"};
     struct mirror_state s = {.is = MIRROR_CUT,
@@ -164,13 +155,5 @@ static void the_state_is_read_as_it_was_written_and_nonsense_is_no_complete_mirr
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_that_no_run_has_are_refused),
-        cmocka_unit_test(bytes_belong_where_the_file_ends_or_before),
-        cmocka_unit_test(links_are_not_followed),
-        cmocka_unit_test(a_cover_that_is_none_is_refused),
-        cmocka_unit_test(the_state_is_read_as_it_was_written_and_nonsense_is_no_complete_mirror),
-        cmocka_unit_test(a_home_keeps_its_own_files),
-    };
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

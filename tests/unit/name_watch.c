@@ -7,18 +7,14 @@
 #include "bezel/sensor.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(alive);
 
@@ -172,9 +168,9 @@ static int end(void **state)
 
 /* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
-static void changes_alone_are_found(void **state)
+TEST_WITH(begin, end, changes_alone_are_found)
 {
-    struct watched *t = *state;
+    struct watched *t = *test_state;
     look(t->w, true);
     assert_int_equal(count, 1);
     assert_int_equal(changes[0].thread, t->pid);
@@ -192,9 +188,9 @@ static void changes_alone_are_found(void **state)
     expect(2, "main");
 }
 
-static void names_are_escaped(void **state)
+TEST_WITH(begin, end, names_are_escaped)
 {
-    struct watched *t = *state;
+    struct watched *t = *test_state;
     take_name(t, "M\xfcller \xc3\xbc\n");
     look(t->w, true);
     expect(0, "M\\xFCller \xc3\xbc\n");
@@ -203,9 +199,9 @@ static void names_are_escaped(void **state)
     assert_int_equal(strlen(changes[1].name), NAME_WATCH_BYTES);
 }
 
-static void another_pid_namespace_is_not_asked(void **state)
+TEST_WITH(begin, end, another_pid_namespace_is_not_asked)
 {
-    struct watched *t = *state;
+    struct watched *t = *test_state;
     t->p->at->our_namespace++;
     look(t->w, true);
     assert_int_equal(count, 0);
@@ -214,9 +210,9 @@ static void another_pid_namespace_is_not_asked(void **state)
     assert_int_equal(count, 1);
 }
 
-static void further_names_are_none_and_noted(void **state)
+TEST_WITH(begin, end, further_names_are_none_and_noted)
 {
-    struct watched *t = *state;
+    struct watched *t = *test_state;
     char name[16];
     for (unsigned i = 0; i < 10000; i++) {
         snprintf(name, sizeof name, "name %u", i % 10000u);
@@ -233,9 +229,9 @@ static void further_names_are_none_and_noted(void **state)
 }
 
 /* A look is bounded: what it does not reach comes first in the next one, and each thread is found once. */
-static void a_crowd_is_found_by_and_by(void **state)
+TEST_WITH(begin, end, a_crowd_is_found_by_and_by)
 {
-    struct watched *t = *state;
+    struct watched *t = *test_state;
     take_name(t, BEGIN_CROWD);
     fixture_turn(&t->f);
     name_watch_look(t->w, clock_now(), true, changed, NULL);
@@ -251,22 +247,8 @@ static void a_crowd_is_found_by_and_by(void **state)
     assert_int_equal(count, CROWD + 1);
 }
 
-static void without_memory_nothing_is_found(void **state)
+TEST_WITH(begin, end, without_memory_nothing_is_found)
 {
-    (void)state;
     name_watch_look(NULL, clock_now(), true, changed, NULL);
     assert_int_equal(count, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(without_memory_nothing_is_found, begin, end),
-        cmocka_unit_test_setup_teardown(changes_alone_are_found, begin, end),
-        cmocka_unit_test_setup_teardown(names_are_escaped, begin, end),
-        cmocka_unit_test_setup_teardown(another_pid_namespace_is_not_asked, begin, end),
-        cmocka_unit_test_setup_teardown(further_names_are_none_and_noted, begin, end),
-        cmocka_unit_test_setup_teardown(a_crowd_is_found_by_and_by, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

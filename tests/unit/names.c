@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: MIT
 /* Names of the file that nothing in the run has: which one is told, with which sentence, and when none is. */
 #include "run/verdict/names.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { PROCESSES = 3 };
 
@@ -92,9 +89,8 @@ static const char *metric(const char *aspect, const char *field, bool in_time)
     return metric_where(aspect, field, in_time, NULL);
 }
 
-static void what_a_condition_lacks_is_told_with_the_nearest(void **state)
+TEST_WITH(begin, end, what_a_condition_lacks_is_told_with_the_nearest)
 {
-    (void)state;
     assert_string_equal(metric_where("temperature", NULL, false, "value > 90"), "");
     assert_string_equal(metric_where("temperature", NULL, false, "count != 0"), "");
     assert_string_equal(metric_where("temperature", NULL, false, "valeu > 90"),
@@ -119,9 +115,8 @@ static const char *interval(char *from, char *to, char *of, char *match)
     return names_metric(&summary, &e, 0, &found) ? found.text : "";
 }
 
-static void what_an_interval_lacks_is_told(void **state)
+TEST_WITH(begin, end, what_an_interval_lacks_is_told)
 {
-    (void)state;
     static char temperature[] = "temperature", shown[] = "shown", melted[] = "melted", server[] = "server",
                 client[] = "client", value[] = "value", latency[] = "latency", count[] = "count", wrong[] = "valeu",
                 depth[] = "depth";
@@ -142,9 +137,8 @@ static void what_an_interval_lacks_is_told(void **state)
                         "aspect \"temperature\" of server has no field \"value\", by which records match");
 }
 
-static void what_a_metric_lacks_is_told_with_the_nearest(void **state)
+TEST_WITH(begin, end, what_a_metric_lacks_is_told_with_the_nearest)
 {
-    (void)state;
     assert_string_equal(metric("temperature", "value", false), "");
     assert_string_equal(metric("temperature", "count", false),
                         "no process has made a record of aspect \"temperature\", which has field \"count\"");
@@ -178,18 +172,16 @@ static void what_a_metric_lacks_is_told_with_the_nearest(void **state)
                         "write it as a plain number");
 }
 
-static void a_process_that_was_not_observed_may_have_the_name(void **state)
+TEST_WITH(begin, end, a_process_that_was_not_observed_may_have_the_name)
 {
-    (void)state;
     processes[0].unobserved = 1;
     assert_string_equal(
         metric("temprature", "value", false),
         "no process that was observed has an aspect \"temprature\"; the nearest is \"temperature\" of client");
 }
 
-static void nothing_is_told_before_all_is_known(void **state)
+TEST_WITH(begin, end, nothing_is_told_before_all_is_known)
 {
-    (void)state;
     struct dict *kept = processes[1].dict;
     processes[1].dict = NULL;
     assert_string_equal(metric("temprature", "value", false), "");
@@ -215,9 +207,8 @@ static const char *knob(const char *name, int process)
     return names_knob(&summary, &e, 0, &found) ? found.text : "";
 }
 
-static void a_knob_that_nobody_has_is_told(void **state)
+TEST_WITH(begin, end, a_knob_that_nobody_has_is_told)
 {
-    (void)state;
     assert_string_equal(knob("quality", -1), "");
     assert_string_equal(knob("quality", 0), "");
     assert_string_equal(knob("qualty", -1),
@@ -236,9 +227,8 @@ static void note(void *context, const char *what, const struct names_found *foun
     snprintf((char *)context + strlen(context), 1024 - strlen(context), "%s: %s\n", what, found->text);
 }
 
-static void an_aspect_that_sensing_names_is_told_where_a_similar_one_is_there(void **state)
+TEST_WITH(begin, end, an_aspect_that_sensing_names_is_told_where_a_similar_one_is_there)
 {
-    (void)state;
     char right[] = "shown", wrong[] = "shwon", other[] = "frames", glob[] = "shwo*", told[1024] = "";
     char *off[] = {right, wrong, other, glob, NULL};
     struct experiment_rule importance[] = {{wrong, 5}, {right, 3}, {NULL, 0}};
@@ -248,18 +238,4 @@ static void an_aspect_that_sensing_names_is_told_where_a_similar_one_is_there(vo
                         "sensing.aspects.off shwon: no process has an aspect \"shwon\"; the nearest is \"shown\" of "
                         "client\nsensing.aspects.importance shwon: no process has an aspect \"shwon\"; the nearest is "
                         "\"shown\" of client\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_aspect_that_sensing_names_is_told_where_a_similar_one_is_there, begin, end),
-        cmocka_unit_test_setup_teardown(what_a_condition_lacks_is_told_with_the_nearest, begin, end),
-        cmocka_unit_test_setup_teardown(what_an_interval_lacks_is_told, begin, end),
-        cmocka_unit_test_setup_teardown(what_a_metric_lacks_is_told_with_the_nearest, begin, end),
-        cmocka_unit_test_setup_teardown(a_process_that_was_not_observed_may_have_the_name, begin, end),
-        cmocka_unit_test_setup_teardown(nothing_is_told_before_all_is_known, begin, end),
-        cmocka_unit_test_setup_teardown(a_knob_that_nobody_has_is_told, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,9 @@
 // SPDX-License-Identifier: MIT
 /* Misspelt keys: which word is suggested, and when none is. */
 #include "base/near.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char *nearest(const char *wanted, const char *const *candidates)
 {
@@ -18,9 +14,8 @@ static const char *nearest(const char *wanted, const char *const *candidates)
     return near.best;
 }
 
-static void the_nearest_is_suggested_wherever_it_stands(void **state)
+TEST(the_nearest_is_suggested_wherever_it_stands)
 {
-    (void)state;
     static const struct {
         const char *wanted, *best, *candidates[4];
     } cases[] = {
@@ -41,12 +36,4 @@ static void the_nearest_is_suggested_wherever_it_stands(void **state)
         if ((best == NULL) != (cases[i].best == NULL) || (best && strcmp(best, cases[i].best) != 0))
             fail_msg("%s: %s, not %s", cases[i].wanted, best ? best : "none", cases[i].best ? cases[i].best : "none");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_nearest_is_suggested_wherever_it_stands),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

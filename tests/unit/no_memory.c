@@ -15,14 +15,10 @@
 #include "resmgr/agent/agent.h"
 #include "resmgr/manager/manager.h"
 #include "run/model/run_model.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct experiment *experiment;
 
@@ -171,9 +167,8 @@ static void fail_each(int (*make)(void))
     }
 }
 
-static void want_of_memory_is_told_and_leaks_nothing(void **state)
+TEST_WITH(read_experiment, free_experiment, want_of_memory_is_told_and_leaks_nothing)
 {
-    (void)state;
     fail_each(make_quantile);
     fail_each(make_rate);
     fail_each(make_statistics);
@@ -182,12 +177,4 @@ static void want_of_memory_is_told_and_leaks_nothing(void **state)
     fail_each(make_model);
     fail_each(parse_dictionary);
     fail_each(read_file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(want_of_memory_is_told_and_leaks_nothing, read_experiment, free_experiment),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

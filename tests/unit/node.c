@@ -9,15 +9,11 @@
 #include "tests/lib/opened_node.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char text[] = "experiment: two\n"
                            "nodes: {a: {}, b: {}}\n"
@@ -38,9 +34,8 @@ static const struct command_request asker_of_old = {.peer = {.size = 5, .id = "a
 /* Whoever asked for its state is told at once of a limit that breaks, while the rest of the judgement is still to be
  * read.
  */
-static void a_limit_that_breaks_leaves_the_rest_of_its_judgement_as_it_was(void **state)
+TEST_WITH(open_node, close_node, a_limit_that_breaks_leaves_the_rest_of_its_judgement_as_it_was)
 {
-    (void)state;
     static struct message m;
     int64_t now = clock_now();
     node->asker = asker_of_old;
@@ -78,9 +73,8 @@ static bool judge(uint64_t epoch, uint64_t holder, uint64_t sequence, uint64_t m
     return node->judged.refused == refused;
 }
 
-static void judgements_of_a_former_manager_and_repeated_ones_are_refused(void **state)
+TEST_WITH(open_node, close_node, judgements_of_a_former_manager_and_repeated_ones_are_refused)
 {
-    (void)state;
     int64_t now = clock_now();
     assert_false(judge(0, 7, 1, 0, now));
     assert_true(judge(2, 7, 5, 0, now));
@@ -118,9 +112,8 @@ static void judge_unknown(uint64_t sequence, bool missing, int64_t held, int64_t
 }
 
 /* A limit over all nodes is unknown since one is missing: for long, that time counts as not judged. */
-static void the_time_for_which_a_node_is_missing_was_not_judged(void **state)
+TEST_WITH(open_node, close_node, the_time_for_which_a_node_is_missing_was_not_judged)
 {
-    (void)state;
     int64_t begin = clock_now();
     judge_unknown(1, false, CLOCK_S, CLOCK_S, begin); /* it was unknown at its start */
     assert_int_equal(node->judged.unjudged[0], 0);
@@ -157,10 +150,9 @@ static const char *last_gap_note(void)
 }
 
 /* A note names who was silent while nobody judged a limit over all nodes, also at the end. */
-static void the_cause_of_a_time_that_nobody_judged_is_noted(void **state)
+TEST_WITH(open_node, close_node, the_cause_of_a_time_that_nobody_judged_is_noted)
 {
     const int64_t gap = 10 * CLOCK_S;
-    (void)state;
     int64_t now = clock_now();
     judge_late(1, 0, CLOCK_S, 0, now);
     for (int i = 1; i < 10; i++)
@@ -185,9 +177,8 @@ static unsigned notes_of_missing(void)
     return n;
 }
 
-static void a_node_that_is_missing_for_long_is_noted_once_each_time(void **state)
+TEST_WITH(open_node, close_node, a_node_that_is_missing_for_long_is_noted_once_each_time)
 {
-    (void)state;
     int64_t begin = clock_now(), long_ = 2 * CLOCK_S + experiment_limit_window(experiment, &experiment->limits[0]);
     uint64_t sequence = 0;
     assert_true(judge(1, 7, ++sequence, 1 << 1, begin));
@@ -267,9 +258,8 @@ static const struct message_reply *ask(struct message_command command)
     return &answer.reply;
 }
 
-static void what_is_no_command_is_dropped_and_one_of_another_version_refused(void **state)
+TEST_WITH(open_asker, close_asker, what_is_no_command_is_dropped_and_one_of_another_version_refused)
 {
-    (void)state;
     struct message m = {.type = MESSAGE_HEARTBEAT};
     uint8_t bytes[256];
     int64_t before = node_last_received(node);
@@ -289,10 +279,9 @@ static void what_is_no_command_is_dropped_and_one_of_another_version_refused(voi
 }
 
 /* The node goes on until its run ends it; and only `bezel run` keeps the session alive. */
-static void another_operators_stop_is_passed_on_to_the_run(void **state)
+TEST_WITH(open_asker, close_asker, another_operators_stop_is_passed_on_to_the_run)
 {
     struct message_leadership owner = {.epoch = 2, .holder = 7};
-    (void)state;
     assert_false(ask((struct message_command){.verb = VERB_QUERY})->node.stop_wanted);
     node_set_owner(node, owner);
     int64_t before = node_last_received(node);
@@ -308,9 +297,8 @@ static void another_operators_stop_is_passed_on_to_the_run(void **state)
     assert_true(node_last_received(node) > before);
 }
 
-static void who_asked_for_the_state_is_told_at_once_of_a_limit_that_breaks(void **state)
+TEST_WITH(open_asker, close_asker, who_asked_for_the_state_is_told_at_once_of_a_limit_that_breaks)
 {
-    (void)state;
     static struct message m;
     assert_int_equal(ask((struct message_command){.verb = VERB_QUERY})->node.firing_count, 0);
     m.type = MESSAGE_JUDGEMENT;
@@ -341,21 +329,18 @@ static void drains_to_go_on_until(enum message_verb verb)
     assert_false(node_parted(node));
 }
 
-static void a_node_that_drains_to_go_on_is_ended_by_its_run(void **state)
+TEST_WITH(open_asker, close_asker, a_node_that_drains_to_go_on_is_ended_by_its_run)
 {
-    (void)state;
     drains_to_go_on_until(VERB_STOP);
 }
 
-static void a_node_that_drains_to_go_on_is_closed_by_its_run(void **state)
+TEST_WITH(open_asker, close_asker, a_node_that_drains_to_go_on_is_closed_by_its_run)
 {
-    (void)state;
     drains_to_go_on_until(VERB_SHUTDOWN);
 }
 
-static void what_makes_no_sense_is_refused_with_the_reason(void **state)
+TEST_WITH(open_asker, close_asker, what_makes_no_sense_is_refused_with_the_reason)
 {
-    (void)state;
     const struct message_reply *r = ask(
         (struct message_command){.verb = VERB_SAVE, .save = {.number = 1, .trigger = 1, .node = "a", .left = CLOCK_S}});
     assert_int_equal(r->answer, ANSWER_REFUSED);
@@ -393,9 +378,8 @@ static unsigned notes_with(const char *code)
     return n;
 }
 
-static void paused_it_collects_nothing_until_it_resumes_whatever_the_policy_says(void **state)
+TEST_WITH(open_asker, close_asker, paused_it_collects_nothing_until_it_resumes_whatever_the_policy_says)
 {
-    (void)state;
     assert_true(node->external->collecting);
     for (int i = 0; i < 2; i++) /* twice is once */
         assert_int_equal(ask((struct message_command){.verb = VERB_PAUSE})->state, DAEMON_PAUSED);
@@ -435,9 +419,8 @@ static void let_records_wait(void)
     assert_true(own_records_wait());
 }
 
-static void what_was_recorded_before_it_is_paused_or_turned_off_is_taken(void **state)
+TEST_WITH(open_node, close_node, what_was_recorded_before_it_is_paused_or_turned_off_is_taken)
 {
-    (void)state;
     struct agent_outcome off = {.action = POLICY_OFF, .after = node->policy};
     off.after.on = false;
     assert_int_equal(node->external->accumulate.records, 7); /* as the file says */
@@ -451,9 +434,8 @@ static void what_was_recorded_before_it_is_paused_or_turned_off_is_taken(void **
     assert_false(own_records_wait());
 }
 
-static void a_restarted_daemon_is_still_paused_and_a_drained_one_is_not(void **state)
+TEST_WITH(open_asker, close_asker, a_restarted_daemon_is_still_paused_and_a_drained_one_is_not)
 {
-    (void)state;
     struct node_options options = node->options;
     (void)ask((struct message_command){.verb = VERB_PAUSE});
     node_shut(node, false);
@@ -474,9 +456,8 @@ static void a_restarted_daemon_is_still_paused_and_a_drained_one_is_not(void **s
 
 /* Killed while it drains to go on, it drains again at once when it is started again; but not if its run has ended it.
  */
-static void a_restarted_daemon_still_goes_on_in_a_new_trace(void **state)
+TEST_WITH(open_asker, close_asker, a_restarted_daemon_still_goes_on_in_a_new_trace)
 {
-    (void)state;
     struct node_options options = node->options;
     for (int ended = 0; ended < 2; ended++) {
         node_part(node);
@@ -489,44 +470,12 @@ static void a_restarted_daemon_still_goes_on_in_a_new_trace(void **state)
     }
 }
 
-static void stop_ends_it_at_once_where_nothing_is_drained_and_twice_is_once(void **state)
+TEST_WITH(open_asker, close_asker, stop_ends_it_at_once_where_nothing_is_drained_and_twice_is_once)
 {
-    (void)state;
     assert_false(node_stopped(node));
     (void)ask((struct message_command){.verb = VERB_SHUTDOWN});
     assert_true(node_stopped(node));
     int64_t by = node->stop_by;
     node_stop(node);
     assert_int_equal(node->stop_by, by);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_limit_that_breaks_leaves_the_rest_of_its_judgement_as_it_was, open_node,
-                                        close_node),
-        cmocka_unit_test_setup_teardown(the_time_for_which_a_node_is_missing_was_not_judged, open_node, close_node),
-        cmocka_unit_test_setup_teardown(the_cause_of_a_time_that_nobody_judged_is_noted, open_node, close_node),
-        cmocka_unit_test_setup_teardown(judgements_of_a_former_manager_and_repeated_ones_are_refused, open_node,
-                                        close_node),
-        cmocka_unit_test_setup_teardown(a_node_that_is_missing_for_long_is_noted_once_each_time, open_node, close_node),
-        cmocka_unit_test_setup_teardown(what_is_no_command_is_dropped_and_one_of_another_version_refused, open_asker,
-                                        close_asker),
-        cmocka_unit_test_setup_teardown(another_operators_stop_is_passed_on_to_the_run, open_asker, close_asker),
-        cmocka_unit_test_setup_teardown(who_asked_for_the_state_is_told_at_once_of_a_limit_that_breaks, open_asker,
-                                        close_asker),
-        cmocka_unit_test_setup_teardown(a_node_that_drains_to_go_on_is_ended_by_its_run, open_asker, close_asker),
-        cmocka_unit_test_setup_teardown(a_node_that_drains_to_go_on_is_closed_by_its_run, open_asker, close_asker),
-        cmocka_unit_test_setup_teardown(what_makes_no_sense_is_refused_with_the_reason, open_asker, close_asker),
-        cmocka_unit_test_setup_teardown(paused_it_collects_nothing_until_it_resumes_whatever_the_policy_says,
-                                        open_asker, close_asker),
-        cmocka_unit_test_setup_teardown(what_was_recorded_before_it_is_paused_or_turned_off_is_taken, open_node,
-                                        close_node),
-        cmocka_unit_test_setup_teardown(a_restarted_daemon_is_still_paused_and_a_drained_one_is_not, open_asker,
-                                        close_asker),
-        cmocka_unit_test_setup_teardown(a_restarted_daemon_still_goes_on_in_a_new_trace, open_asker, close_asker),
-        cmocka_unit_test_setup_teardown(stop_ends_it_at_once_where_nothing_is_drained_and_twice_is_once, open_asker,
-                                        close_asker),
-    };
-    return cmocka_run_group_tests_name("node", tests, NULL, NULL);
 }

@@ -11,13 +11,9 @@
 #include "resmgr/manager/manager.h"
 #include "tests/lib/opened_node.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char managed[] = "experiment: managed\n"
                               "nodes: {a: {}, b: {}}\n"
@@ -135,9 +131,9 @@ static void assert_recorded(uint32_t i, const char *name, int64_t value)
     assert_true(metrics.list[i].value == (double)value);
 }
 
-static void the_dead_time_of_the_loop_is_recorded_where_a_setpoint_changes_something_and_every_second(void **state)
+TEST_WITH(open_managed, close_node,
+          the_dead_time_of_the_loop_is_recorded_where_a_setpoint_changes_something_and_every_second)
 {
-    (void)state;
     loop(1, 21 * CLOCK_MS);
     setpoint(1, 3 * CLOCK_MS, now - 10 * CLOCK_MS);
     assert_int_equal(metrics.count, 3);
@@ -164,9 +160,8 @@ static void lack(enum message_lack lack)
 }
 
 /* The manager sends how old the newest record is by which it judged: a trigger's latency counts from there. */
-static void a_trigger_that_waits_for_an_interval_counts_from_its_newest_record(void **state)
+TEST_WITH(open_late, close_node, a_trigger_that_waits_for_an_interval_counts_from_its_newest_record)
 {
-    (void)state;
     m.type = MESSAGE_LOOP;
     m.loop = (struct message_loop){.limit = 0, .sent = 35 * CLOCK_MS, .count = 1, .lacking = {{.limit = 0}}};
     receive();
@@ -183,9 +178,8 @@ static void a_trigger_that_waits_for_an_interval_counts_from_its_newest_record(v
     assert_true(fired.latency >= 35 * CLOCK_MS);
 }
 
-static void what_a_limit_lacks_for_long_is_noted_once(void **state)
+TEST_WITH(open_managed, close_node, what_a_limit_lacks_for_long_is_noted_once)
 {
-    (void)state;
     lack(LACK_VALUES);
     now += 2 * CLOCK_S - 1;
     lack(LACK_VALUES);
@@ -204,17 +198,4 @@ static void what_a_limit_lacks_for_long_is_noted_once(void **state)
     now += 2 * CLOCK_S;
     lack(LACK_CLOCKS);
     assert_int_equal(notes(NULL), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            the_dead_time_of_the_loop_is_recorded_where_a_setpoint_changes_something_and_every_second, open_managed,
-            close_node),
-        cmocka_unit_test_setup_teardown(what_a_limit_lacks_for_long_is_noted_once, open_managed, close_node),
-        cmocka_unit_test_setup_teardown(a_trigger_that_waits_for_an_interval_counts_from_its_newest_record, open_late,
-                                        close_node),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,15 +11,11 @@
 #include "resmgr/manager/manager.h"
 #include "tests/lib/opened_node.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- What leaves the node ---------------------------------------------------------------------------------------- */
 
@@ -210,9 +206,8 @@ static void assert_sent(const char *peers)
 
 /* ---- Observations ------------------------------------------------------------------------------------------------ */
 
-static void before_the_first_instant_nothing_is_measured(void **state)
+TEST_WITH(open_managed, close_node, before_the_first_instant_nothing_is_measured)
 {
-    (void)state;
     watch('x');
     assert_sent("x");
     const struct message_observation *o = &sent.observation;
@@ -230,9 +225,8 @@ static void before_the_first_instant_nothing_is_measured(void **state)
     assert_sent(""); /* nobody decides yet */
 }
 
-static void an_observation_has_what_was_measured_and_how_each_hold_limit_of_the_node_stands(void **state)
+TEST_WITH(open_managed, close_node, an_observation_has_what_was_measured_and_how_each_hold_limit_of_the_node_stands)
 {
-    (void)state;
     setpoint(3, 4)->period_ns = 2 * CLOCK_MS;
     m.setpoint.shed = 1;
     assert_true(arrives('x'));
@@ -274,9 +268,8 @@ static void an_observation_has_what_was_measured_and_how_each_hold_limit_of_the_
     assert_int_equal(sent.observation.limits[0].state, MESSAGE_LIMIT_HELD);
 }
 
-static void between_two_instants_the_manager_hears_of_the_node_too(void **state)
+TEST_WITH(open_managed, close_node, between_two_instants_the_manager_hears_of_the_node_too)
 {
-    (void)state;
     manager_client_heartbeat(node, now + 1000 * CLOCK_S);
     assert_sent("");
     setpoint(1, 1);
@@ -302,9 +295,8 @@ static void between_two_instants_the_manager_hears_of_the_node_too(void **state)
     assert_sent("");
 }
 
-static void what_is_not_settled_says_so_for_one_interval(void **state)
+TEST_WITH(open_managed, close_node, what_is_not_settled_says_so_for_one_interval)
 {
-    (void)state;
     setpoint(1, 1);
     assert_true(arrives('x')); /* as it polls already */
     sample(5);
@@ -337,9 +329,8 @@ static void what_is_not_settled_says_so_for_one_interval(void **state)
 
 /* ---- Who decides ------------------------------------------------------------------------------------------------- */
 
-static void a_manager_that_is_gone_is_not_written_to_until_one_writes(void **state)
+TEST_WITH(open_managed, close_node, a_manager_that_is_gone_is_not_written_to_until_one_writes)
 {
-    (void)state;
     setpoint(1, 1);
     assert_true(arrives('x'));
     sent.result = BEZEL_EAGAIN; /* its queue is full: it is there */
@@ -362,9 +353,8 @@ static void a_manager_that_is_gone_is_not_written_to_until_one_writes(void **sta
 }
 
 /* Twice is not once: it connects again, and once more before it was sent anything over the second connection. */
-static void observations_go_to_the_connection_of_the_newest_setpoint(void **state)
+TEST_WITH(open_managed, close_node, observations_go_to_the_connection_of_the_newest_setpoint)
 {
-    (void)state;
     setpoint(1, 1);
     assert_true(arrives('x'));
     setpoint(1, 2);
@@ -394,9 +384,8 @@ static void observations_go_to_the_connection_of_the_newest_setpoint(void **stat
     assert_int_equal(status.applied, 4);
 }
 
-static void a_restarted_node_follows_no_manager_that_was_replaced(void **state)
+TEST_WITH(open_managed, close_node, a_restarted_node_follows_no_manager_that_was_replaced)
 {
-    (void)state;
     struct node_options options = node->options;
     setpoint(2, 1);
     assert_true(arrives('x'));
@@ -424,9 +413,8 @@ static void a_restarted_node_follows_no_manager_that_was_replaced(void **state)
 
 /* ---- Setpoints --------------------------------------------------------------------------------------------------- */
 
-static void a_setpoint_is_carried_out_and_recorded_with_its_reason(void **state)
+TEST_WITH(open_managed, close_node, a_setpoint_is_carried_out_and_recorded_with_its_reason)
 {
-    (void)state;
     setpoint(3, 5)->period_ns = 4 * CLOCK_MS;
     m.setpoint.cause = 2;
     assert_true(arrives('x'));
@@ -478,9 +466,8 @@ static void conclude(uint64_t sequence, enum message_infeasible infeasible, bool
     assert_true(arrives('x'));
 }
 
-static void what_a_manager_concludes_is_recorded_where_it_changes(void **state)
+TEST_WITH(open_managed, close_node, what_a_manager_concludes_is_recorded_where_it_changes)
 {
-    (void)state;
     conclude(1, MESSAGE_FEASIBLE, false, false);
     assert_int_equal(recorded.conclusions, 0);
     conclude(2, MESSAGE_INFEASIBLE_GLOBAL, false, false); /* for the strictest limit on all monitors together */
@@ -509,9 +496,8 @@ static void what_a_manager_concludes_is_recorded_where_it_changes(void **state)
     }
 }
 
-static void load_shedding_is_recorded_with_the_importance_that_is_left(void **state)
+TEST_WITH(open_managed, close_node, load_shedding_is_recorded_with_the_importance_that_is_left)
 {
-    (void)state;
     static const uint32_t sheds[] = {1, 1, 2, 0};
     for (uint32_t i = 0; i < 4; i++) {
         setpoint(1, i + 1)->shed = sheds[i];
@@ -532,9 +518,8 @@ static void load_shedding_is_recorded_with_the_importance_that_is_left(void **st
                                                         .floor = floors[i]});
 }
 
-static void a_limit_of_the_node_that_breaks_is_recorded_once(void **state)
+TEST_WITH(open_managed, close_node, a_limit_of_the_node_that_breaks_is_recorded_once)
 {
-    (void)state;
     for (int i = 0; i < 2000 && recorded.conclusions == 0; i++) {
         sample(20);
         node_record_conclusions(
@@ -563,9 +548,9 @@ static unsigned notes_of_loss(const char *text)
     return n;
 }
 
-static void a_manager_that_is_silent_is_lost_once_and_a_violated_node_polls_as_it_did_while_all_held(void **state)
+TEST_WITH(open_managed, close_node,
+          a_manager_that_is_silent_is_lost_once_and_a_violated_node_polls_as_it_did_while_all_held)
 {
-    (void)state;
     uint64_t sequence = 0;
     for (int i = 0; i < 200; i++) { /* all hold at 5 ms */
         setpoint(1, ++sequence)->period_ns = 5 * CLOCK_MS;
@@ -612,9 +597,8 @@ static void a_manager_that_is_silent_is_lost_once_and_a_violated_node_polls_as_i
 
 /* ---- What is recorded -------------------------------------------------------------------------------------------- */
 
-static void setpoints_are_counted_by_answer_and_recorded_where_that_changed(void **state)
+TEST_WITH(open_managed, close_node, setpoints_are_counted_by_answer_and_recorded_where_that_changed)
 {
-    (void)state;
     manager_client_record(node);
     assert_int_equal(recorded.setpoints, 0);
     setpoint(2, 1);
@@ -653,9 +637,8 @@ static void setpoints_are_counted_by_answer_and_recorded_where_that_changed(void
 }
 
 /* A manager that only judges limits over all nodes. */
-static void a_node_that_decides_itself_sends_what_it_is_asked_for_and_takes_no_setpoint(void **state)
+TEST_WITH(open_judged, close_node, a_node_that_decides_itself_sends_what_it_is_asked_for_and_takes_no_setpoint)
 {
-    (void)state;
     setpoint(1, 1)->period_ns = 5 * CLOCK_MS;
     assert_false(arrives('x'));
     assert_int_equal(node->managed.ignored, 1);
@@ -683,28 +666,4 @@ static void a_node_that_decides_itself_sends_what_it_is_asked_for_and_takes_no_s
     watch('x');
     assert_sent("x");
     assert_int_equal(node->managed.ignored, 2);
-}
-
-#define MANAGED(name) cmocka_unit_test_setup_teardown(name, open_managed, close_node)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MANAGED(before_the_first_instant_nothing_is_measured),
-        MANAGED(an_observation_has_what_was_measured_and_how_each_hold_limit_of_the_node_stands),
-        MANAGED(between_two_instants_the_manager_hears_of_the_node_too),
-        MANAGED(what_is_not_settled_says_so_for_one_interval),
-        MANAGED(a_manager_that_is_gone_is_not_written_to_until_one_writes),
-        MANAGED(observations_go_to_the_connection_of_the_newest_setpoint),
-        MANAGED(a_restarted_node_follows_no_manager_that_was_replaced),
-        MANAGED(a_setpoint_is_carried_out_and_recorded_with_its_reason),
-        MANAGED(what_a_manager_concludes_is_recorded_where_it_changes),
-        MANAGED(load_shedding_is_recorded_with_the_importance_that_is_left),
-        MANAGED(a_limit_of_the_node_that_breaks_is_recorded_once),
-        MANAGED(a_manager_that_is_silent_is_lost_once_and_a_violated_node_polls_as_it_did_while_all_held),
-        MANAGED(setpoints_are_counted_by_answer_and_recorded_where_that_changed),
-        cmocka_unit_test_setup_teardown(a_node_that_decides_itself_sends_what_it_is_asked_for_and_takes_no_setpoint,
-                                        open_judged, close_node),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,14 +7,11 @@
 #include "bezeld/node/node_internal.h"
 #include "tests/lib/opened_node.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct {
     unsigned warnings, totals, aspects;
@@ -79,9 +76,8 @@ static void open_node(const char *limit)
     memset(&told, 0, sizeof told);
 }
 
-static void totals_are_told_each_ten_milliseconds_where_a_metric_reads_them(void **state)
+TEST_WITH(scratch_begin, close_node, totals_are_told_each_ten_milliseconds_where_a_metric_reads_them)
 {
-    (void)state;
     open_node("  - {expect: lost_ratio <= 1 %}\n");
     int64_t now = clock_now() + CLOCK_S;
     node_count_attempts(node, now);
@@ -97,25 +93,22 @@ static void totals_are_told_each_ten_milliseconds_where_a_metric_reads_them(void
     assert_null(node_observer(node).stored);
 }
 
-static void where_no_metric_reads_them_totals_are_not_summed(void **state)
+TEST_WITH(scratch_begin, close_node, where_no_metric_reads_them_totals_are_not_summed)
 {
-    (void)state;
     open_node("");
     node_count_attempts(node, clock_now() + CLOCK_S);
     assert_int_equal(told.totals, 0);
     assert_null(node_observer(node).stored);
 }
 
-static void acknowledgements_are_told_where_a_metric_reads_how_late_records_are_stored(void **state)
+TEST_WITH(scratch_begin, close_node, acknowledgements_are_told_where_a_metric_reads_how_late_records_are_stored)
 {
-    (void)state;
     open_node("  - {expect: storing_latency <= 1 s}\n");
     assert_non_null(node_observer(node).stored);
 }
 
-static void a_process_whose_aspect_a_metric_cannot_read_is_told_with_its_name(void **state)
+TEST_WITH(scratch_begin, close_node, a_process_whose_aspect_a_metric_cannot_read_is_told_with_its_name)
 {
-    (void)state;
     open_node("");
     struct external_observer o = node_observer(node);
     struct dict_aspect shown = {
@@ -142,17 +135,16 @@ static void a_process_whose_aspect_a_metric_cannot_read_is_told_with_its_name(vo
     assert_string_equal(agent_process_name(node->agent, first), "client.1");
 }
 
-static void of_a_daemon_the_samplers_alone_are_watched_and_only_where_a_metric_reads_them(void **state)
+TEST_WITH(scratch_begin, close_node, of_a_daemon_the_samplers_alone_are_watched_and_only_where_a_metric_reads_them)
 {
-    (void)state;
     struct dict_aspect sampled = {
         .id = 1, .name = "thread_scheduling", .field_count = 1, .fields = {{DICT_INT64, "waiting", "ns", ""}}};
     struct dict_aspect own = {.id = 2, .name = "bezel_usage", .field_count = 0};
     open_node("");
     struct external_observer o = node_observer(node);
     assert_true(o.process_begin(o.context, "bezeld", ROLE_DAEMON, 0) < 0);
-    close_node(state);
-    assert_int_equal(scratch_begin(state), 0);
+    close_node(test_state);
+    assert_int_equal(scratch_begin(test_state), 0);
     open_node("  - {expect: waits <= 5 ms}\n");
     o = node_observer(node);
     int daemon = o.process_begin(o.context, "bezeld", ROLE_DAEMON, 0);
@@ -166,18 +158,4 @@ static void of_a_daemon_the_samplers_alone_are_watched_and_only_where_a_metric_r
     sampled.fields[0].name = "waits";
     (void)o.watch(o.context, daemon, ROLE_DAEMON, &sampled);
     assert_int_equal(told.warnings, 1);
-}
-
-#define OBSERVER_TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, close_node)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        OBSERVER_TEST(totals_are_told_each_ten_milliseconds_where_a_metric_reads_them),
-        OBSERVER_TEST(where_no_metric_reads_them_totals_are_not_summed),
-        OBSERVER_TEST(acknowledgements_are_told_where_a_metric_reads_how_late_records_are_stored),
-        OBSERVER_TEST(of_a_daemon_the_samplers_alone_are_watched_and_only_where_a_metric_reads_them),
-        OBSERVER_TEST(a_process_whose_aspect_a_metric_cannot_read_is_told_with_its_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

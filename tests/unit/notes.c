@@ -9,20 +9,16 @@
 #include "bezel/sensor.h"
 #include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(plain, (int64, number, "1"));
 
@@ -66,9 +62,8 @@ static void declare_twice_and_badly(void *unused)
         bezel_emit(&all[i], values);
 }
 
-static void aspects_that_cannot_be_are_reported(void **state)
+TEST(aspects_that_cannot_be_are_reported)
 {
-    (void)state;
     struct fixture f = {0};
     fixture_open(&f);
     pid_t pid = fixture_spawn(declare_twice_and_badly, NULL);
@@ -97,9 +92,8 @@ static void declare_a_long_unit(void *unused)
     bezel_emit(&wrong, &value);
 }
 
-static void what_may_be_wrong_with_an_aspect_is_named(void **state)
+TEST(what_may_be_wrong_with_an_aspect_is_named)
 {
-    (void)state;
     struct fixture f = {0};
     fixture_observe(&f, declare_a_long_unit);
     assert_non_null(strstr(note_of(&f, "BEZEL-ASPECT-REFUSED")->text, "a name, unit or label of it is not allowed"));
@@ -117,9 +111,8 @@ static void intern_too_much(void *unused)
     }
 }
 
-static void strings_without_room_are_reported_but_not_each(void **state)
+TEST(strings_without_room_are_reported_but_not_each)
 {
-    (void)state;
     struct fixture f = {0};
     fixture_open(&f);
     run(&f, intern_too_much);
@@ -151,9 +144,8 @@ static void record_in_many_threads(void *unused)
         pthread_join(threads[i], NULL);
 }
 
-static void threads_without_rings_are_reported_once(void **state)
+TEST(threads_without_rings_are_reported_once)
 {
-    (void)state;
     struct fixture f = {0};
     fixture_open(&f);
     setenv("BEZEL_RING_RECORDS", "64", 1);
@@ -175,9 +167,8 @@ static void record_without_room(void *unused)
     bezel_record(plain, 1);
 }
 
-static void a_process_without_a_segment_is_reported_also_after_a_restart(void **state)
+TEST(a_process_without_a_segment_is_reported_also_after_a_restart)
 {
-    (void)state;
     struct fixture f = {0};
     fixture_open(&f);
     pid_t pid = fixture_spawn(record_without_room, NULL);
@@ -202,9 +193,8 @@ static void be_without_room_often(void *context)
             _exit(1);
 }
 
-static void of_many_without_a_segment_some_are_reported(void **state)
+TEST(of_many_without_a_segment_some_are_reported)
 {
-    (void)state;
     struct fixture f = {0};
     fixture_open(&f);
     run(&f, be_without_room_often);
@@ -229,9 +219,8 @@ static void record_at_odd_times(void *unused)
     bezel_emit_at(&odd, 2 * now, values); /* of the future */
 }
 
-static void times_that_cannot_be_are_reported(void **state)
+TEST(times_that_cannot_be_are_reported)
 {
-    (void)state;
     struct fixture f = {.options = {.batch = true}};
     fixture_open(&f);
     run(&f, record_at_odd_times);
@@ -241,9 +230,8 @@ static void times_that_cannot_be_are_reported(void **state)
     fixture_close(&f);
 }
 
-static void a_segment_that_another_reads_is_reported_once(void **state)
+TEST(a_segment_that_another_reads_is_reported_once)
 {
-    (void)state;
     struct fixture f = {0};
     fixture_open(&f);
     char from[128], to[128];
@@ -266,9 +254,8 @@ static void a_segment_that_another_reads_is_reported_once(void **state)
     fixture_close(&f);
 }
 
-static void a_flood_is_bounded_and_says_so(void **state)
+TEST(a_flood_is_bounded_and_says_so)
 {
-    (void)state;
     struct fixture f = {0};
     fixture_open(&f);
     for (int i = 0; i < NOTES_MAX; i++)
@@ -281,20 +268,4 @@ static void a_flood_is_bounded_and_says_so(void **state)
     assert_string_equal(external_note(f.external, NOTES_MAX - 2)->text, "number 254");
     assert_string_equal(external_note(f.external, NOTES_MAX - 1)->code, "BEZEL-NOTES");
     fixture_close(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(aspects_that_cannot_be_are_reported),
-        cmocka_unit_test(what_may_be_wrong_with_an_aspect_is_named),
-        cmocka_unit_test(strings_without_room_are_reported_but_not_each),
-        cmocka_unit_test(threads_without_rings_are_reported_once),
-        cmocka_unit_test(a_process_without_a_segment_is_reported_also_after_a_restart),
-        cmocka_unit_test(of_many_without_a_segment_some_are_reported),
-        cmocka_unit_test(times_that_cannot_be_are_reported),
-        cmocka_unit_test(a_segment_that_another_reads_is_reported_once),
-        cmocka_unit_test(a_flood_is_bounded_and_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,18 +9,14 @@
 #include "sensor/shm/open_place.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 BEZEL_WAIT(lock_wait, lock);
 BEZEL_LONG_SPAN(backup, (int64, files, "1"));
@@ -215,9 +211,8 @@ static void assert_told(uint32_t open, uint32_t ended, uint32_t left)
     assert_int_equal(told.left, left);
 }
 
-static void a_wait_is_seen_once_it_has_lasted_for_a_second(void **state)
+TEST(a_wait_is_seen_once_it_has_lasted_for_a_second)
 {
-    (void)state;
     struct fixture *f = opened();
     int64_t before = clock_now();
     pid_t pid = started(f, begin_and_end);
@@ -245,18 +240,16 @@ static void a_wait_is_seen_once_it_has_lasted_for_a_second(void **state)
     fixture_end(f);
 }
 
-static void a_killed_process_leaves_what_is_open(void **state)
+TEST(a_killed_process_leaves_what_is_open)
 {
-    (void)state;
     struct fixture *f = opened();
     killed(f, started(f, leave_open));
     assert_told(0, 0, 3); /* and not the plain span */
     fixture_end(f);
 }
 
-static void a_run_that_ends_sees_what_is_open(void **state)
+TEST(a_run_that_ends_sees_what_is_open)
 {
-    (void)state;
     struct fixture *f = opened();
     pid_t pid = started(f, leave_open);
     external_finish(f->external, clock_now() + 2 * CLOCK_S);
@@ -268,9 +261,8 @@ static void a_run_that_ends_sees_what_is_open(void **state)
     fixture_discard(f);
 }
 
-static void a_receiver_waits_until_it_has_received(void **state)
+TEST(a_receiver_waits_until_it_has_received)
 {
-    (void)state;
     struct fixture *f = opened();
     pid_t pid = started(f, receive);
     a_second_later(f);
@@ -286,9 +278,8 @@ static void a_receiver_waits_until_it_has_received(void **state)
     fixture_end(f);
 }
 
-static void spans_beyond_the_places_are_recorded_at_their_ends(void **state)
+TEST(spans_beyond_the_places_are_recorded_at_their_ends)
 {
-    (void)state;
     struct fixture *f = opened();
     uint32_t notes = 0;
     pid_t pid = started(f, take_all_places);
@@ -307,9 +298,8 @@ static void spans_beyond_the_places_are_recorded_at_their_ends(void **state)
     fixture_end(f);
 }
 
-static void a_childs_span_is_not_ended_by_its_parents(void **state)
+TEST(a_childs_span_is_not_ended_by_its_parents)
 {
-    (void)state;
     struct fixture *f = opened();
     pid_t pid = started(f, end_in_a_child);
     fixture_until(f, both_are_there);
@@ -322,9 +312,8 @@ static void a_childs_span_is_not_ended_by_its_parents(void **state)
     fixture_end(f);
 }
 
-static void the_next_bezeld_tells_the_end(void **state)
+TEST(the_next_bezeld_tells_the_end)
 {
-    (void)state;
     struct fixture *f = opened();
     external_close(f->external, true); /* so that the process does not inherit its locks */
     ahead = 0;
@@ -347,9 +336,8 @@ static void the_next_bezeld_tells_the_end(void **state)
 }
 
 /* Whatever stands in the places, the observer is told of aspects that there are. */
-static void a_program_may_write_anything(void **state)
+TEST(a_program_may_write_anything)
 {
-    (void)state;
     struct fixture *f = opened();
     uint64_t seed = seed_start();
     pid_t pid = started(f, leave_open);
@@ -373,15 +361,5 @@ int main(void)
     turn = mmap(NULL, sizeof *turn, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (turn == MAP_FAILED)
         return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_is_seen_once_it_has_lasted_for_a_second),
-        cmocka_unit_test(a_killed_process_leaves_what_is_open),
-        cmocka_unit_test(a_run_that_ends_sees_what_is_open),
-        cmocka_unit_test(a_receiver_waits_until_it_has_received),
-        cmocka_unit_test(spans_beyond_the_places_are_recorded_at_their_ends),
-        cmocka_unit_test(a_childs_span_is_not_ended_by_its_parents),
-        cmocka_unit_test(the_next_bezeld_tells_the_end),
-        cmocka_unit_test(a_program_may_write_anything),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -1,16 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/options.h"
+#include "tests/lib/test.h"
 
 #include <getopt.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static bool loud;
 static const char *name;
@@ -76,9 +73,8 @@ static int read_line_with(struct options *o, const char *line, int fd, char *sai
     return code;
 }
 
-static void options_and_words_may_stand_in_any_order(void **state)
+TEST(options_and_words_may_stand_in_any_order)
 {
-    (void)state;
     struct options o = {.least = 1, .most = 2};
     assert_int_equal(read_line(&o, "test a --loud --name x --add 3 b --add=4"), OPTIONS_GO_ON);
     assert_true(loud);
@@ -93,9 +89,8 @@ static void options_and_words_may_stand_in_any_order(void **state)
     assert_string_equal(name, "y");
 }
 
-static void misuse_is_told_apart(void **state)
+TEST(misuse_is_told_apart)
 {
-    (void)state;
     struct options o = {.least = 1, .most = 2};
     static const struct {
         const char *line, *why;
@@ -122,9 +117,8 @@ static void misuse_is_told_apart(void **state)
     }
 }
 
-static void help_ends_the_command(void **state)
+TEST(help_ends_the_command)
 {
-    (void)state;
     struct options o = {.least = 1, .most = 1};
     assert_int_equal(read_line(&o, "test a b c --help"), EXIT_OK);
     assert_int_equal(read_line(&o, "test -h"), EXIT_OK);
@@ -132,9 +126,8 @@ static void help_ends_the_command(void **state)
 }
 
 /* What follows is another program's command line. */
-static void the_first_word_may_end_the_options(void **state)
+TEST(the_first_word_may_end_the_options)
 {
-    (void)state;
     struct options o = {.most = 9, .stop_at_word = true};
     assert_int_equal(read_line(&o, "test --loud cc --name x -h"), OPTIONS_GO_ON);
     assert_null(name);
@@ -145,9 +138,8 @@ static void the_first_word_may_end_the_options(void **state)
     assert_true(o.dashes);
 }
 
-static void dashes_that_are_a_value_end_nothing(void **state)
+TEST(dashes_that_are_a_value_end_nothing)
 {
-    (void)state;
     struct options o = {.most = 9, .stop_at_word = true};
     assert_int_equal(read_line(&o, "test --name -- file"), OPTIONS_GO_ON);
     assert_string_equal(name, "--");
@@ -155,9 +147,8 @@ static void dashes_that_are_a_value_end_nothing(void **state)
     assert_false(o.dashes);
 }
 
-static void quantities_are_read_within_their_bounds(void **state)
+TEST(quantities_are_read_within_their_bounds)
 {
-    (void)state;
     struct options o = {.most = 1};
     static const struct {
         const char *line, *why;
@@ -185,9 +176,8 @@ static void quantities_are_read_within_their_bounds(void **state)
     assert_int_equal(duration, 1000000000);
 }
 
-static void a_descriptor_is_an_open_one(void **state)
+TEST(a_descriptor_is_an_open_one)
 {
-    (void)state;
     struct options o = {.most = 1};
     char line[64], said[256];
     int fd = dup2(STDERR_FILENO, 77);
@@ -200,9 +190,8 @@ static void a_descriptor_is_an_open_one(void **state)
     assert_non_null(strstr(said, "not the number of an open descriptor"));
 }
 
-static void help_has_every_option_in_lines_of_a_hundred_columns(void **state)
+TEST(help_has_every_option_in_lines_of_a_hundred_columns)
 {
-    (void)state;
     struct options o = {.most = 1};
     char said[4096];
     assert_int_equal(read_line_with(&o, "test --help", STDOUT_FILENO, said, sizeof said), EXIT_OK);
@@ -225,19 +214,4 @@ static void help_has_every_option_in_lines_of_a_hundred_columns(void **state)
               "  --version        print the version\n"
               "\n"
               "The end.\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_and_words_may_stand_in_any_order),
-        cmocka_unit_test(misuse_is_told_apart),
-        cmocka_unit_test(help_ends_the_command),
-        cmocka_unit_test(the_first_word_may_end_the_options),
-        cmocka_unit_test(dashes_that_are_a_value_end_nothing),
-        cmocka_unit_test(quantities_are_read_within_their_bounds),
-        cmocka_unit_test(a_descriptor_is_an_open_one),
-        cmocka_unit_test(help_has_every_option_in_lines_of_a_hundred_columns),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

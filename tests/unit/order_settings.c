@@ -2,16 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "config/order_settings.h"
 #include "base/clock.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-static void they_are_written_and_read(void **state)
+TEST(they_are_written_and_read)
 {
-    (void)state;
     static const struct {
         struct order_settings settings;
         const char *text;
@@ -29,9 +23,8 @@ static void they_are_written_and_read(void **state)
     }
 }
 
-static void other_texts_are_refused_and_change_nothing(void **state)
+TEST(other_texts_are_refused_and_change_nothing)
 {
-    (void)state;
     static const char *const wrong[] = {" ",
                                         "miso",
                                         "siso:64 MiB",
@@ -52,11 +45,4 @@ static void other_texts_are_refused_and_change_nothing(void **state)
         assert_false(order_settings_read(wrong[i], &s));
         assert_true(order_settings_same(&s, &before));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(they_are_written_and_read),
-                                       cmocka_unit_test(other_texts_are_refused_and_change_nothing)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,16 @@
 #include "bezeld/launch/output_spool.h"
 #include "mdr/parts.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { MIB = 1 << 20 };
 
@@ -69,9 +66,8 @@ static uint64_t read_all(const struct output_spool *s, uint64_t from, bool *last
     return at - from;
 }
 
-static void what_is_written_is_read_from_any_byte_on(void **state)
+TEST(what_is_written_is_read_from_any_byte_on)
 {
-    (void)state;
     struct output_spool s;
     int input;
     bool last;
@@ -92,9 +88,8 @@ static void what_is_written_is_read_from_any_byte_on(void **state)
     output_spool_close(&s);
 }
 
-static void an_incarnation_has_one_file(void **state)
+TEST(an_incarnation_has_one_file)
 {
-    (void)state;
     struct output_spool s;
     int input;
     assert_int_equal(output_spool_open(&s, folder, "once.1.out", MIB, &input), 0);
@@ -112,9 +107,8 @@ static void an_incarnation_has_one_file(void **state)
 }
 
 /* The file keeps the last bytes at their offsets, and no more of the disk than these, whatever it is asked for. */
-static void the_last_bytes_are_kept(void **state)
+TEST(the_last_bytes_are_kept)
 {
-    (void)state;
     struct output_spool s;
     struct stat file;
     int input;
@@ -140,9 +134,8 @@ static void the_last_bytes_are_kept(void **state)
 }
 
 /* Without space the program goes on, and what is dropped is counted. */
-static void what_finds_no_space_is_counted(void **state)
+TEST(what_finds_no_space_is_counted)
 {
-    (void)state;
     struct output_spool s;
     struct rlimit before, limit;
     int input;
@@ -164,11 +157,5 @@ static void what_finds_no_space_is_counted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read_from_any_byte_on),
-        cmocka_unit_test(an_incarnation_has_one_file),
-        cmocka_unit_test(the_last_bytes_are_kept),
-        cmocka_unit_test(what_finds_no_space_is_counted),
-    };
-    return cmocka_run_group_tests(tests, open_folder, close_folder);
+    return test_run(open_folder, close_folder);
 }

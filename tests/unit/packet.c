@@ -4,12 +4,9 @@
 #include "mdr/packet.h"
 
 #include "tests/lib/samples.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Offsets in the header, as docs/WIRE.md has them; and of the sample's records. */
 enum {
@@ -49,9 +46,8 @@ static void sample_of_size(int i, uint64_t bits)
     bytes_put_u64(packet + SIZE, bits);
 }
 
-static void a_packet_that_is_not_all_there_says_so(void **state)
+TEST(a_packet_that_is_not_all_there_says_so)
 {
-    (void)state;
     struct packet_header h = {0};
     size_t n = sample_packet(1, packet);
     for (size_t have = 0; have < n; have++)
@@ -62,9 +58,8 @@ static void a_packet_that_is_not_all_there_says_so(void **state)
     assert_int_equal(get(n + 1), 0);
 }
 
-static void what_is_no_packet_is_known_by_its_first_bytes(void **state)
+TEST(what_is_no_packet_is_known_by_its_first_bytes)
 {
-    (void)state;
     sample_packet(1, packet);
     assert_true(packet_is_packet(packet, 4));
     assert_false(packet_is_packet(packet, 3));
@@ -75,18 +70,16 @@ static void what_is_no_packet_is_known_by_its_first_bytes(void **state)
     assert_int_equal(get(sizeof packet), BEZEL_EMALFORMED);
 }
 
-static void another_version_is_told_from_nonsense(void **state)
+TEST(another_version_is_told_from_nonsense)
 {
-    (void)state;
     sample_packet(1, packet);
     bytes_put_u32(packet + FORMAT, 2);
     bytes_put_u32(packet + KIND, 99); /* may mean something there */
     assert_int_equal(get(sizeof packet), BEZEL_EVERSION);
 }
 
-static void sizes_are_checked(void **state)
+TEST(sizes_are_checked)
 {
-    (void)state;
     sample_packet(1, packet);
     bytes_put_u64(packet + SIZE, 177 * 8);
     assert_int_equal(get(sizeof packet), BEZEL_EMALFORMED);
@@ -108,9 +101,8 @@ static void sizes_are_checked(void **state)
     assert_int_equal(get(sizeof packet), BEZEL_EMALFORMED);
 }
 
-static void only_data_packets_hold_records_and_at_least_one(void **state)
+TEST(only_data_packets_hold_records_and_at_least_one)
 {
-    (void)state;
     for (int i = 0; i < SAMPLE_PACKETS; i++) {
         sample_packet(i, packet);
         assert_int_equal(get(sizeof packet), 0);
@@ -128,9 +120,8 @@ static void only_data_packets_hold_records_and_at_least_one(void **state)
     assert_int_equal(get(sizeof packet), BEZEL_EMALFORMED);
 }
 
-static void rings_and_times_are_in_range(void **state)
+TEST(rings_and_times_are_in_range)
 {
-    (void)state;
     sample_packet(1, packet);
     bytes_put_u32(packet + RING, PACKET_RINGS_MAX - 1);
     assert_int_equal(get(sizeof packet), 0);
@@ -141,9 +132,8 @@ static void rings_and_times_are_in_range(void **state)
     assert_int_equal(get(sizeof packet), BEZEL_EMALFORMED);
 }
 
-static void records_keep_to_the_times_of_their_packet(void **state)
+TEST(records_keep_to_the_times_of_their_packet)
 {
-    (void)state;
     sample_packet(1, packet);
     assert_int_equal(check(), 0);
     bytes_put_u64(packet + TICK + 4, bytes_get_u64(packet + BEGIN) - 1);
@@ -159,9 +149,8 @@ static void records_keep_to_the_times_of_their_packet(void **state)
     assert_int_equal(check(), 0);
 }
 
-static void records_fit_their_aspects_and_fill_their_packet(void **state)
+TEST(records_fit_their_aspects_and_fill_their_packet)
 {
-    (void)state;
     struct packet_header h;
     const uint8_t three_fields[] = {0, 0, 3}, five_fields[] = {0, 0, 5};
     size_t n = sample_packet(1, packet);
@@ -180,19 +169,4 @@ static void records_fit_their_aspects_and_fill_their_packet(void **state)
     assert_int_equal(check(), BEZEL_EMALFORMED);
     bytes_put_u32(packet + RECORDS, 3);
     assert_int_equal(check(), BEZEL_EMALFORMED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_packet_that_is_not_all_there_says_so),
-        cmocka_unit_test(what_is_no_packet_is_known_by_its_first_bytes),
-        cmocka_unit_test(another_version_is_told_from_nonsense),
-        cmocka_unit_test(sizes_are_checked),
-        cmocka_unit_test(only_data_packets_hold_records_and_at_least_one),
-        cmocka_unit_test(rings_and_times_are_in_range),
-        cmocka_unit_test(records_keep_to_the_times_of_their_packet),
-        cmocka_unit_test(records_fit_their_aspects_and_fill_their_packet),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

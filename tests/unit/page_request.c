@@ -1,14 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "views/page/page_request.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char text[PAGE_REQUEST_MAX + 64];
 static struct page_request q;
@@ -20,9 +16,8 @@ static int read_text(const char *message)
     return page_request_read(text, strlen(text), &q, &why);
 }
 
-static void a_picture_is_read_with_its_rows(void **unused)
+TEST(a_picture_is_read_with_its_rows)
 {
-    (void)unused;
     assert_int_equal(read_text("want 7 -5 1000 600 1 3/-1/2/0/-1/0 4/12/0/-1/9/2000"), 0);
     assert_int_equal(q.kind, PAGE_WANT);
     assert_int_equal(q.sequence, 7);
@@ -44,9 +39,8 @@ static void a_picture_is_read_with_its_rows(void **unused)
     assert_int_equal(q.row_count, 0);
 }
 
-static void the_other_requests_are_read(void **unused)
+TEST(the_other_requests_are_read)
 {
-    (void)unused;
     assert_int_equal(read_text("ack 4294967295"), 0);
     assert_int_equal(q.sequence, UINT32_MAX);
     assert_int_equal(read_text("hidden 1"), 0);
@@ -68,7 +62,7 @@ static void the_other_requests_are_read(void **unused)
     assert_string_equal(q.words[2], "speed=4");
 }
 
-static void what_makes_no_sense_is_refused_in_words(void **unused)
+TEST(what_makes_no_sense_is_refused_in_words)
 {
     static const char *const bad[] = {
         "",
@@ -112,7 +106,6 @@ static void what_makes_no_sense_is_refused_in_words(void **unused)
         "share 1 2 0 - a\nb",
         "share 1 2 0 - a\x1b[31m",
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         why = NULL;
         assert_int_equal(read_text(bad[i]), BEZEL_EMALFORMED);
@@ -121,10 +114,9 @@ static void what_makes_no_sense_is_refused_in_words(void **unused)
     assert_int_equal(page_request_read(strcpy(text, "ack 1"), 4, &q, &why), BEZEL_EMALFORMED); /* a NUL elsewhere */
 }
 
-static void rows_and_texts_are_bounded(void **unused)
+TEST(rows_and_texts_are_bounded)
 {
     static char message[PAGE_REQUEST_MAX + 64];
-    (void)unused;
     int n = snprintf(message, sizeof message, "want 1 0 1 1 0");
     for (int i = 0; i < PAGE_REQUEST_ROWS; i++)
         n += snprintf(message + n, sizeof message - (size_t)n, " 1/1/1/1/1/1");
@@ -142,15 +134,4 @@ static void rows_and_texts_are_bounded(void **unused)
     message[15 + PAGE_REQUEST_FILTER] = 'x';
     message[PAGE_REQUEST_MAX + 1] = '\0';
     assert_int_equal(read_text(message), BEZEL_EMALFORMED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_picture_is_read_with_its_rows),
-        cmocka_unit_test(the_other_requests_are_read),
-        cmocka_unit_test(what_makes_no_sense_is_refused_in_words),
-        cmocka_unit_test(rows_and_texts_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,14 +6,10 @@
 #include "base/clock.h"
 #include "mdr/manage.h"
 #include "mdr/message.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { RATE, LATENCY, STORED, STORED_MOST, LOST, METRICS, CPU = METRICS, LIMITS };
 
@@ -81,9 +77,8 @@ static const struct agent_outcome *step(double cpu)
     return o;
 }
 
-static void nobody_here_has_the_aspect(void **state)
+TEST_WITH(start, end, nobody_here_has_the_aspect)
 {
-    (void)state;
     for (int i = 0; i < 30; i++)
         step(5);
     assert_int_equal(agent_partial(agent, RATE).state, PARTIAL_NONE);
@@ -96,9 +91,8 @@ static void nobody_here_has_the_aspect(void **state)
     assert_int_equal(agent_partial(agent, CPU).state, PARTIAL_UNKNOWN);
 }
 
-static void a_global_limit_is_not_judged_here(void **state)
+TEST_WITH(start, end, a_global_limit_is_not_judged_here)
 {
-    (void)state;
     const struct agent_outcome *o = NULL;
     for (int i = 0; i < 30; i++)
         o = step(90);
@@ -108,10 +102,9 @@ static void a_global_limit_is_not_judged_here(void **state)
     assert_int_equal(agent_seen(agent)->limit_count, 0);
 }
 
-static void a_rate_is_none_until_somebody_recorded_and_then_tells_since_when_it_is_silent(void **state)
+TEST_WITH(start, end, a_rate_is_none_until_somebody_recorded_and_then_tells_since_when_it_is_silent)
 {
     static const struct dict_aspect aspect = {.id = 1, .name = "tick"};
-    (void)state;
     int slot = agent_process_add(agent, "app"), watch = agent_watch(agent, slot, &aspect);
     uint64_t attempts = 0;
     assert_true(slot >= 0 && watch >= 0);
@@ -148,10 +141,9 @@ static void a_rate_is_none_until_somebody_recorded_and_then_tells_since_when_it_
 }
 
 /* The next process begins before the records of the one before have left the window: the node counts both. */
-static void a_node_counts_what_is_left_of_a_process_that_ended(void **state)
+TEST_WITH(start, end, a_node_counts_what_is_left_of_a_process_that_ended)
 {
     static const struct dict_aspect aspect = {.id = 1, .name = "tick"};
-    (void)state;
     for (int turn = 0; turn < 2; turn++) {
         int slot = agent_process_add(agent, "app");
         agent_process_began(agent, slot, now);
@@ -173,10 +165,9 @@ static void a_node_counts_what_is_left_of_a_process_that_ended(void **state)
 }
 
 /* It makes records of another aspect, and then ends. */
-static void a_process_that_goes_on_is_not_about_to_end(void **state)
+TEST_WITH(start, end, a_process_that_goes_on_is_not_about_to_end)
 {
     static const struct dict_aspect aspect = {.id = 1, .name = "tick"};
-    (void)state;
     for (int goes_on = 0; goes_on < 2; goes_on++) {
         int slot = agent_process_add(agent, "app"), watch = agent_watch(agent, slot, &aspect);
         uint64_t all = 0;
@@ -198,13 +189,12 @@ static void a_process_that_goes_on_is_not_about_to_end(void **state)
 }
 
 /* A node counts records, and whether they meet the condition is not known, as they have not come. */
-static void a_number_of_chosen_records_that_have_not_come_is_open(void **state)
+TEST_WITH(start, end, a_number_of_chosen_records_that_have_not_come_is_open)
 {
     static char levels[] = "level < 16";
     static const struct dict_aspect aspect = {
         .id = 1, .name = "tick", .field_count = 1, .fields = {{.type = DICT_INT64, .name = "level", .unit = "1"}}};
     struct experiment_metric was = metrics[RATE];
-    (void)state;
     agent_free(agent);
     metrics[RATE].kind = METRIC_COUNT;
     metrics[RATE].where = levels;
@@ -218,9 +208,8 @@ static void a_number_of_chosen_records_that_have_not_come_is_open(void **state)
     metrics[RATE] = was;
 }
 
-static void quotients_are_told_by_numerator_and_denominator(void **state)
+TEST_WITH(start, end, quotients_are_told_by_numerator_and_denominator)
 {
-    (void)state;
     agent_taken(agent, 4, now - 40, now - 20, now);
     agent_taken(agent, 1, now - 5, now - 5, now);
     for (int i = 0; i < 15; i++) {
@@ -234,9 +223,8 @@ static void quotients_are_told_by_numerator_and_denominator(void **state)
     assert_int_equal(agent_partial(agent, LATENCY).state, PARTIAL_NONE); /* its window is empty again */
 }
 
-static void what_is_too_old_for_control_is_unknown(void **state)
+TEST_WITH(start, end, what_is_too_old_for_control_is_unknown)
 {
-    (void)state;
     e.adapt.max_age = 3 * EVERY;
     agent_taken(agent, 4, now - 40, now - 20, now);
     for (int i = 1; i <= 6; i++) {
@@ -245,10 +233,9 @@ static void what_is_too_old_for_control_is_unknown(void **state)
     }
 }
 
-static void it_is_known_when_records_are_stored(void **state)
+TEST_WITH(start, end, it_is_known_when_records_are_stored)
 {
     double value;
-    (void)state;
     assert_true(agent_wants_stored(agent));
     step(5);
     assert_false(agent_metric(agent, STORED, -1, &value)); /* nothing flows */
@@ -268,11 +255,10 @@ static void it_is_known_when_records_are_stored(void **state)
     assert_false(agent_metric(agent, STORED_MOST, -1, &value));
 }
 
-static void what_waits_for_long_is_old_though_nothing_is_stored(void **state)
+TEST_WITH(start, end, what_waits_for_long_is_old_though_nothing_is_stored)
 {
     double value;
     int64_t made = now;
-    (void)state;
     for (int i = 0; i < 30; i++) {
         agent_waits(agent, made, now + EVERY);
         step(5);
@@ -280,22 +266,4 @@ static void what_waits_for_long_is_old_though_nothing_is_stored(void **state)
         assert_true(value == (double)(now - made));
         assert_false(agent_metric(agent, STORED, -1, &value));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nobody_here_has_the_aspect, start, end),
-        cmocka_unit_test_setup_teardown(a_global_limit_is_not_judged_here, start, end),
-        cmocka_unit_test_setup_teardown(a_rate_is_none_until_somebody_recorded_and_then_tells_since_when_it_is_silent,
-                                        start, end),
-        cmocka_unit_test_setup_teardown(a_node_counts_what_is_left_of_a_process_that_ended, start, end),
-        cmocka_unit_test_setup_teardown(a_process_that_goes_on_is_not_about_to_end, start, end),
-        cmocka_unit_test_setup_teardown(a_number_of_chosen_records_that_have_not_come_is_open, start, end),
-        cmocka_unit_test_setup_teardown(quotients_are_told_by_numerator_and_denominator, start, end),
-        cmocka_unit_test_setup_teardown(what_is_too_old_for_control_is_unknown, start, end),
-        cmocka_unit_test_setup_teardown(it_is_known_when_records_are_stored, start, end),
-        cmocka_unit_test_setup_teardown(what_waits_for_long_is_old_though_nothing_is_stored, start, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,7 @@
 #include "resmgr/policies/policy.h"
 #include "base/clock.h"
 #include "tests/lib/limits_seen.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 static const struct limits_seen held = {.held = 2}, broken = {.held = 1, .broken = 1}, unknown = {.unknown = 2},
                                 nothing = {0}, partly = {.held = 1, .unknown = 1};
@@ -29,9 +24,8 @@ static void expect(struct policy_state *s, struct limits_seen seen, enum policy_
     assert_int_equal(s->members[0].period, period);
 }
 
-static void an_experiment_starts_on_at_the_period_of_its_file(void **state)
+TEST(an_experiment_starts_on_at_the_period_of_its_file)
 {
-    (void)state;
     struct policy_state s = start(POLICY_DPP, 5 * CLOCK_MS);
     assert_true(s.members[0].on);
     assert_int_equal(s.members[0].period, 5 * CLOCK_MS);
@@ -39,17 +33,15 @@ static void an_experiment_starts_on_at_the_period_of_its_file(void **state)
     assert_int_equal(s.period_max, CLOCK_S);
 }
 
-static void without_a_policy_nothing_changes(void **state)
+TEST(without_a_policy_nothing_changes)
 {
-    (void)state;
     struct policy_state s = start(POLICY_NONE, CLOCK_MS);
     expect(&s, broken, POLICY_KEEP, true, CLOCK_MS);
     expect(&s, held, POLICY_KEEP, true, CLOCK_MS);
 }
 
-static void spp_turns_off_and_resumes_at_the_same_period(void **state)
+TEST(spp_turns_off_and_resumes_at_the_same_period)
 {
-    (void)state;
     struct policy_state s = start(POLICY_SPP, CLOCK_MS);
     expect(&s, held, POLICY_KEEP, true, CLOCK_MS);
     expect(&s, broken, POLICY_OFF, false, CLOCK_MS);
@@ -58,9 +50,8 @@ static void spp_turns_off_and_resumes_at_the_same_period(void **state)
     expect(&s, held, POLICY_KEEP, true, CLOCK_MS);
 }
 
-static void dpp_doubles_until_a_double_would_pass_the_upper_bound(void **state)
+TEST(dpp_doubles_until_a_double_would_pass_the_upper_bound)
 {
-    (void)state;
     struct policy_state s = start(POLICY_DPP, 250 * CLOCK_MS);
     expect(&s, broken, POLICY_LENGTHEN, true, 500 * CLOCK_MS);
     expect(&s, broken, POLICY_LENGTHEN, true, CLOCK_S);
@@ -70,9 +61,8 @@ static void dpp_doubles_until_a_double_would_pass_the_upper_bound(void **state)
     expect(&s, broken, POLICY_KEEP, false, 600 * CLOCK_MS);
 }
 
-static void dpp_resumes_at_the_upper_bound_and_halves_from_there(void **state)
+TEST(dpp_resumes_at_the_upper_bound_and_halves_from_there)
 {
-    (void)state;
     struct policy_state s = start(POLICY_DPP, 600 * CLOCK_MS);
     expect(&s, broken, POLICY_OFF, false, 600 * CLOCK_MS);
     expect(&s, held, POLICY_RESUME, true, CLOCK_S);
@@ -80,18 +70,16 @@ static void dpp_resumes_at_the_upper_bound_and_halves_from_there(void **state)
     expect(&s, partly, POLICY_SHORTEN, true, 250 * CLOCK_MS);
 }
 
-static void dpp_halves_down_to_the_lower_bound_itself(void **state)
+TEST(dpp_halves_down_to_the_lower_bound_itself)
 {
-    (void)state;
     struct policy_state s = start(POLICY_DPP, 3 * CLOCK_US);
     expect(&s, held, POLICY_SHORTEN, true, 1500);
     expect(&s, held, POLICY_SHORTEN, true, CLOCK_US);
     expect(&s, held, POLICY_KEEP, true, CLOCK_US);
 }
 
-static void what_is_unknown_keeps_everything_on_or_off(void **state)
+TEST(what_is_unknown_keeps_everything_on_or_off)
 {
-    (void)state;
     for (enum experiment_policy p = POLICY_NONE; p <= POLICY_DPP; p++) {
         struct policy_state s = start(p, CLOCK_MS);
         expect(&s, unknown, POLICY_KEEP, true, CLOCK_MS);
@@ -102,9 +90,8 @@ static void what_is_unknown_keeps_everything_on_or_off(void **state)
     }
 }
 
-static void a_bound_near_the_end_of_int64_does_not_overflow(void **state)
+TEST(a_bound_near_the_end_of_int64_does_not_overflow)
 {
-    (void)state;
     struct experiment_adapt adapt = {.policy = POLICY_DPP, .period_min = 1, .period_max = INT64_MAX};
     struct policy_member member;
     struct policy_state s = {.members = &member};
@@ -114,9 +101,8 @@ static void a_bound_near_the_end_of_int64_does_not_overflow(void **state)
     expect(&s, broken, POLICY_LENGTHEN, true, INT64_MAX - 1);
 }
 
-static void a_period_beyond_the_bounds_is_clamped(void **state)
+TEST(a_period_beyond_the_bounds_is_clamped)
 {
-    (void)state;
     for (int p = POLICY_NONE; p < EXPERIMENT_POLICY_COUNT; p++) {
         struct policy_state s = start((enum experiment_policy)p, CLOCK_MS);
         policy_set_period(&s, POLICY_ALL, 5 * CLOCK_S);
@@ -128,29 +114,11 @@ static void a_period_beyond_the_bounds_is_clamped(void **state)
     }
 }
 
-static void actions_have_names(void **state)
+TEST(actions_have_names)
 {
-    (void)state;
     assert_string_equal(policy_action_name(POLICY_KEEP), "keep");
     assert_string_equal(policy_action_name(POLICY_SHORTEN), "shorten");
     assert_string_equal(policy_action_name(POLICY_LENGTHEN), "lengthen");
     assert_string_equal(policy_action_name(POLICY_OFF), "off");
     assert_string_equal(policy_action_name(POLICY_RESUME), "resume");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_experiment_starts_on_at_the_period_of_its_file),
-        cmocka_unit_test(without_a_policy_nothing_changes),
-        cmocka_unit_test(spp_turns_off_and_resumes_at_the_same_period),
-        cmocka_unit_test(dpp_doubles_until_a_double_would_pass_the_upper_bound),
-        cmocka_unit_test(dpp_resumes_at_the_upper_bound_and_halves_from_there),
-        cmocka_unit_test(dpp_halves_down_to_the_lower_bound_itself),
-        cmocka_unit_test(what_is_unknown_keeps_everything_on_or_off),
-        cmocka_unit_test(a_bound_near_the_end_of_int64_does_not_overflow),
-        cmocka_unit_test(a_period_beyond_the_bounds_is_clamped),
-        cmocka_unit_test(actions_have_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,10 @@
 /* Policies that misbehave, in the place of all real ones: the bounds that they get. */
 #include "base/clock.h"
 #include "resmgr/policies/policy_internal.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MEMBERS = 3 };
 
@@ -63,9 +59,8 @@ static void step(void)
     policy_step(&state, &seen, &actions);
 }
 
-static void whatever_period_a_policy_sets_is_clamped_to_the_bounds_of_the_file(void **unused)
+TEST(whatever_period_a_policy_sets_is_clamped_to_the_bounds_of_the_file)
 {
-    (void)unused;
     static const int64_t periods[] = {INT64_MIN, -1, 0, 1, CLOCK_US, 10 * CLOCK_S, INT64_MAX};
     for (int p = 0; p < EXPERIMENT_POLICY_COUNT; p++)
         for (size_t i = 0; i < sizeof periods / sizeof *periods; i++) {
@@ -83,9 +78,8 @@ static void whatever_period_a_policy_sets_is_clamped_to_the_bounds_of_the_file(v
         }
 }
 
-static void what_a_policy_says_is_done_is_what_changed(void **unused)
+TEST(what_a_policy_says_is_done_is_what_changed)
 {
-    (void)unused;
     start(POLICY_ELASTIC);
     wanted = (struct policy_member){.on = true, .period = CLOCK_MS};
     for (int m = 0; m < MEMBERS; m++)
@@ -95,9 +89,8 @@ static void what_a_policy_says_is_done_is_what_changed(void **unused)
         assert_int_equal(actions.members[m].action, POLICY_KEEP);
 }
 
-static void numbers_that_are_none_prove_nothing(void **unused)
+TEST(numbers_that_are_none_prove_nothing)
 {
-    (void)unused;
     static const struct {
         double needed, budget;
         bool proof;
@@ -112,14 +105,4 @@ static void numbers_that_are_none_prove_nothing(void **unused)
         step();
         assert_int_equal(actions.infeasible, cases[i].proof);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_period_a_policy_sets_is_clamped_to_the_bounds_of_the_file),
-        cmocka_unit_test(what_a_policy_says_is_done_is_what_changed),
-        cmocka_unit_test(numbers_that_are_none_prove_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

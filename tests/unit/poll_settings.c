@@ -5,16 +5,12 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "bezeld/node/poll_stats.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const uint8_t run[16] = "this run", other_run[16] = "another run";
 static struct experiment experiment;
@@ -52,9 +48,8 @@ static void refuses(struct message_poll order, const char *reason)
     assert_memory_equal(&before, &p.now, sizeof before);
 }
 
-static void it_begins_as_the_file_says(void **unused)
+TEST_WITH(make_dir, remove_dir, it_begins_as_the_file_says)
 {
-    (void)unused;
     poll_settings_open(&p, &experiment, dir, run);
     assert_int_equal(p.now.given, 0);
     assert_int_equal(p.now.period_ns, CLOCK_MS);
@@ -63,9 +58,8 @@ static void it_begins_as_the_file_says(void **unused)
     assert_int_equal(p.now.batch, 12);
 }
 
-static void what_is_not_given_stays(void **unused)
+TEST_WITH(make_dir, remove_dir, what_is_not_given_stays)
 {
-    (void)unused;
     poll_settings_open(&p, &experiment, dir, run);
     set_period(CLOCK_US);
     set_period(10 * CLOCK_S);
@@ -79,9 +73,8 @@ static void what_is_not_given_stays(void **unused)
     assert_int_equal(p.now.given, POLL_GIVES_PERIOD | POLL_GIVES_BATCH | POLL_GIVES_MODE);
 }
 
-static void what_is_out_of_bounds_is_refused_whole(void **unused)
+TEST_WITH(make_dir, remove_dir, what_is_out_of_bounds_is_refused_whole)
 {
-    (void)unused;
     poll_settings_open(&p, &experiment, dir, run);
     refuses((struct message_poll){.given = POLL_GIVES_PERIOD, .period_ns = CLOCK_US - 1}, "allowed: 1 us .. 10 s");
     refuses((struct message_poll){.given = POLL_GIVES_PERIOD, .period_ns = UINT64_MAX}, "allowed: 1 us .. 10 s");
@@ -101,9 +94,8 @@ static void what_is_out_of_bounds_is_refused_whole(void **unused)
     assert_int_not_equal(access(p.file.path, F_OK), -1);
 }
 
-static void the_next_life_goes_on_with_what_was_said(void **unused)
+TEST_WITH(make_dir, remove_dir, the_next_life_goes_on_with_what_was_said)
 {
-    (void)unused;
     struct message_poll order = {
         .given = POLL_GIVES_FORWARD | POLL_GIVES_PERIOD, .period_ns = 250 * CLOCK_US, .forward = POLL_FORWARD_COLLECT};
     poll_settings_open(&p, &experiment, dir, run);
@@ -123,9 +115,8 @@ static void the_next_life_goes_on_with_what_was_said(void **unused)
     assert_int_equal(p.now.given, 0);
 }
 
-static void what_makes_no_sense_is_not_taken_up(void **unused)
+TEST_WITH(make_dir, remove_dir, what_makes_no_sense_is_not_taken_up)
 {
-    (void)unused;
     static const char *const texts[] = {"",
                                         "1 999 0 0 0\n", /* too short a period */
                                         "16 1000000 0 0 0\n",
@@ -146,9 +137,8 @@ static void what_makes_no_sense_is_not_taken_up(void **unused)
     }
 }
 
-static void the_pace_is_that_of_the_gaps_that_ended(void **unused)
+TEST(the_pace_is_that_of_the_gaps_that_ended)
 {
-    (void)unused;
     struct poll_stats poll_stats = {0};
     poll_stats_take(&poll_stats, 50);
     assert_int_equal(poll_stats.mean, 0);
@@ -164,9 +154,8 @@ static void the_pace_is_that_of_the_gaps_that_ended(void **unused)
     assert_int_equal(poll_stats.worst, 5);
 }
 
-static void a_gap_that_goes_on_shows(void **unused)
+TEST(a_gap_that_goes_on_shows)
 {
-    (void)unused;
     struct poll_stats poll_stats = {0};
     poll_stats_poll(&poll_stats, 100);
     poll_stats_poll(&poll_stats, 150);
@@ -183,18 +172,4 @@ static void a_gap_that_goes_on_shows(void **unused)
     poll_stats_poll(&poll_stats, 510);
     poll_stats_take(&poll_stats, 510);
     assert_int_equal(poll_stats.worst, 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_begins_as_the_file_says, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(what_is_not_given_stays, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(what_is_out_of_bounds_is_refused_whole, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(the_next_life_goes_on_with_what_was_said, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(what_makes_no_sense_is_not_taken_up, make_dir, remove_dir),
-        cmocka_unit_test(the_pace_is_that_of_the_gaps_that_ended),
-        cmocka_unit_test(a_gap_that_goes_on_shows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/procstat.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void a_process_is_known_whatever_its_name(void **unused)
+TEST(a_process_is_known_whatever_its_name)
 {
-    (void)unused;
     struct procstat mine, self;
     assert_int_equal(prctl(PR_SET_NAME, ") Z 1 (2)"), 0);
     assert_true(procstat_read(0, &self));
@@ -30,9 +25,8 @@ static void a_process_is_known_whatever_its_name(void **unused)
 }
 
 /* Field 22 as another program counts it. */
-static void the_start_time_is_field_22(void **unused)
+TEST(the_start_time_is_field_22)
 {
-    (void)unused;
     char command[128];
     unsigned long long start = 0;
     struct procstat p;
@@ -46,9 +40,8 @@ static void the_start_time_is_field_22(void **unused)
     assert_int_equal(p.start_time, start);
 }
 
-static void a_zombie_has_ended_and_a_reaped_one_is_gone(void **unused)
+TEST(a_zombie_has_ended_and_a_reaped_one_is_gone)
 {
-    (void)unused;
     struct procstat p;
     siginfo_t info;
     pid_t pid = fork();
@@ -68,9 +61,8 @@ static void *go_on(void *fd)
     _exit(0);
 }
 
-static void a_process_whose_first_thread_has_ended_has_not(void **unused)
+TEST(a_process_whose_first_thread_has_ended_has_not)
 {
-    (void)unused;
     struct procstat p;
     static int ends[2];
     pthread_t other;
@@ -99,11 +91,10 @@ static void a_process_whose_first_thread_has_ended_has_not(void **unused)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void who_is_stopped_is_known(void **unused)
+TEST(who_is_stopped_is_known)
 {
     struct procstat p;
     int status;
-    (void)unused;
     pid_t pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -124,23 +115,9 @@ static void who_is_stopped_is_known(void **unused)
     assert_int_equal(waitpid(pid, &status, 0), pid);
 }
 
-static void our_pid_namespace_is_known(void **unused)
+TEST(our_pid_namespace_is_known)
 {
-    (void)unused;
     struct stat st;
     assert_int_equal(stat("/proc/self/ns/pid", &st), 0);
     assert_int_equal(procstat_namespace(), st.st_ino);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_is_known_whatever_its_name),
-        cmocka_unit_test(the_start_time_is_field_22),
-        cmocka_unit_test(a_zombie_has_ended_and_a_reaped_one_is_gone),
-        cmocka_unit_test(a_process_whose_first_thread_has_ended_has_not),
-        cmocka_unit_test(who_is_stopped_is_known),
-        cmocka_unit_test(our_pid_namespace_is_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,21 +5,16 @@
 
 #include "base/file.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
-static void a_path_is_joined_as_it_is(void **state)
+TEST(a_path_is_joined_as_it_is)
 {
-    (void)state;
     char path[32];
     assert_true(program_join("/a%s", "b%d", path, sizeof path));
     assert_string_equal(path, "/a%s/b%d");
@@ -40,9 +35,8 @@ static void make(const char *folder, const char *name, mode_t mode)
     assert_int_equal(chmod(path, mode), 0);
 }
 
-static void the_first_that_can_be_executed_is_found(void **state)
+TEST(the_first_that_can_be_executed_is_found)
 {
-    (void)state;
     char one[SCRATCH_PATH], two[SCRATCH_PATH], three[SCRATCH_PATH], search[4 * SCRATCH_PATH], path[PATH_MAX],
         expected[2 * SCRATCH_PATH];
     scratch_make(one), scratch_make(two), scratch_make(three);
@@ -60,13 +54,4 @@ static void the_first_that_can_be_executed_is_found(void **state)
     assert_int_equal(program_find(search, three, "tool", path, sizeof path), 0);
     snprintf(expected, sizeof expected, "%s/./tool", three);
     assert_string_equal(path, expected);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_path_is_joined_as_it_is),
-        cmocka_unit_test(the_first_that_can_be_executed_is_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,17 +6,14 @@
 #include "base/clock.h"
 #include "ecs/course/console.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const struct progress_view view = {.phase = "running",
                                           .left = 9500 * CLOCK_MS,
@@ -25,9 +22,8 @@ static const struct progress_view view = {.phase = "running",
                                           .lost = 7,
                                           .periods = "desk1 polls every 4.00 ms"};
 
-static void a_line_shows_time_records_rate_losses_and_adapted_periods(void **state)
+TEST(a_line_shows_time_records_rate_losses_and_adapted_periods)
 {
-    (void)state;
     char line[256];
     progress_format(&view, 24690, false, line, sizeof line);
     assert_string_equal(line,
@@ -40,9 +36,8 @@ static void a_line_shows_time_records_rate_losses_and_adapted_periods(void **sta
     assert_string_equal(line, "running for 0.5 s: 12,345 records stored, 0/s, 0 lost");
 }
 
-static void losses_are_red_only_where_colour_is_wanted(void **state)
+TEST(losses_are_red_only_where_colour_is_wanted)
 {
-    (void)state;
     char line[256];
     progress_format(&view, 0, true, line, sizeof line);
     assert_non_null(strstr(line, "\033[31m7 lost\033[0m"));
@@ -74,18 +69,16 @@ static char *shown(bool quiet)
     return text;
 }
 
-static void without_a_terminal_there_is_a_plain_line_each_second(void **state)
+TEST(without_a_terminal_there_is_a_plain_line_each_second)
 {
-    (void)state;
     char *text = shown(false);
     assert_string_equal(text, "running, 9.5 s left: 12,345 records stored, 0/s, 7 lost, desk1 polls every 4.00 ms\n"
                               "running, 9.5 s left: 12,545 records stored, 200/s, 7 lost, desk1 polls every 4.00 ms\n");
     free(text);
 }
 
-static void quiet_shows_nothing(void **state)
+TEST(quiet_shows_nothing)
 {
-    (void)state;
     char *text = shown(true);
     assert_string_equal(text, "");
     free(text);
@@ -130,9 +123,8 @@ static void on_terminal(unsigned short columns, bool shared, char *text, size_t 
     close(above);
 }
 
-static void on_a_terminal_a_line_takes_the_place_of_the_one_before(void **state)
+TEST(on_a_terminal_a_line_takes_the_place_of_the_one_before)
 {
-    (void)state;
     char text[1024];
     setenv("TERM", "xterm", 1);
     setenv("NO_COLOR", "1", 1);
@@ -144,9 +136,8 @@ static void on_a_terminal_a_line_takes_the_place_of_the_one_before(void **state)
                               "\rrunning, 9.5 s left: 12,395 records stored, 100/s, 7 lost\033[K\r\r\033[K");
 }
 
-static void a_line_is_shorter_than_the_terminal_is_wide(void **state)
+TEST(a_line_is_shorter_than_the_terminal_is_wide)
 {
-    (void)state;
     char text[1024];
     setenv("TERM", "xterm", 1);
     setenv("NO_COLOR", "1", 1);
@@ -197,9 +188,8 @@ static void stop_listening(char *text, size_t size)
     fclose(said);
 }
 
-static void the_end_of_a_file_is_shown_by_its_last_five_lines(void **state)
+TEST(the_end_of_a_file_is_shown_by_its_last_five_lines)
 {
-    (void)state;
     static const struct {
         const char *file, *shown;
     } cases[] = {{"", NULL},
@@ -231,9 +221,8 @@ static void the_end_of_a_file_is_shown_by_its_last_five_lines(void **state)
     console_free(&c);
 }
 
-static void more_events_than_are_kept_are_counted(void **state)
+TEST(more_events_than_are_kept_are_counted)
 {
-    (void)state;
     struct console c;
     static char text[1 << 16];
     listen_to_stderr();
@@ -258,19 +247,4 @@ static void more_events_than_are_kept_are_counted(void **state)
     assert_non_null(strstr(text, "warning: BEZEL-EVEN: event 0\n"));
     assert_null(strstr(text, "not while quiet"));
     console_free(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_a_terminal_a_line_takes_the_place_of_the_one_before),
-        cmocka_unit_test(a_line_is_shorter_than_the_terminal_is_wide),
-        cmocka_unit_test(the_end_of_a_file_is_shown_by_its_last_five_lines),
-        cmocka_unit_test(more_events_than_are_kept_are_counted),
-        cmocka_unit_test(a_line_shows_time_records_rate_losses_and_adapted_periods),
-        cmocka_unit_test(losses_are_red_only_where_colour_is_wanted),
-        cmocka_unit_test(without_a_terminal_there_is_a_plain_line_each_second),
-        cmocka_unit_test(quiet_shows_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

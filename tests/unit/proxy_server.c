@@ -7,19 +7,16 @@
 
 #include "mdr/link/link.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { MAX_FRAME = 1 << 20, LARGE = 900000 };
 
@@ -86,9 +83,8 @@ static void talk_through(const char *proxy)
     link_close(client, 0);
 }
 
-static void a_link_passes_through_one_proxy(void **state)
+TEST(a_link_passes_through_one_proxy)
 {
-    (void)state;
     char at[LINK_ENDPOINT_MAX];
     struct proxy_server *s = open_proxy(endpoint, at);
     for (int i = 0; i < 3; i++)
@@ -96,9 +92,8 @@ static void a_link_passes_through_one_proxy(void **state)
     proxy_server_close(s);
 }
 
-static void a_link_passes_through_two_proxies(void **state)
+TEST(a_link_passes_through_two_proxies)
 {
-    (void)state;
     char near_at[LINK_ENDPOINT_MAX], far_at[LINK_ENDPOINT_MAX], forward[3 * LINK_ENDPOINT_MAX];
     struct proxy_server *far = open_proxy(endpoint, far_at);
     snprintf(forward, sizeof forward, "tcp://192.0.2.9:1 tcp://desk1:7767=%s", far_at);
@@ -134,9 +129,8 @@ static size_t read_some(int fd, uint8_t *bytes, size_t n)
 }
 
 /* By a name, whose proxy looks it up. */
-static void the_proxy_looks_names_up(void **state)
+TEST(the_proxy_looks_names_up)
 {
-    (void)state;
     char at[LINK_ENDPOINT_MAX], name[LINK_ENDPOINT_MAX];
     struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found;
     if (getaddrinfo("localhost", NULL, &hints, &found) != 0) {
@@ -151,9 +145,8 @@ static void the_proxy_looks_names_up(void **state)
 }
 
 /* It tries for a while: a daemon may be about to start. */
-static void a_port_that_leads_nowhere_ends_its_connection(void **state)
+TEST(a_port_that_leads_nowhere_ends_its_connection)
 {
-    (void)state;
     char at[LINK_ENDPOINT_MAX];
     uint8_t byte;
     struct proxy_server *s = open_proxy("tcp://127.0.0.1:1", at);
@@ -164,9 +157,8 @@ static void a_port_that_leads_nowhere_ends_its_connection(void **state)
 }
 
 /* Hundreds that say nothing leave room for others, and end with the proxy. */
-static void who_says_nothing_harms_nobody(void **state)
+TEST(who_says_nothing_harms_nobody)
 {
-    (void)state;
     enum { SILENT = 200 };
     char at[LINK_ENDPOINT_MAX];
     int silent[SILENT];
@@ -182,9 +174,8 @@ static void who_says_nothing_harms_nobody(void **state)
     }
 }
 
-static void what_is_no_list_is_refused(void **state)
+TEST(what_is_no_list_is_refused)
 {
-    (void)state;
     static const char *const wrong[] = {"x", "tcp://a:*", "tcp://a:1=", "tcp://a:1=b", "tcp://a:1=tcp://b:*"};
     struct proxy_server *s;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -198,13 +189,5 @@ static void what_is_no_list_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_link_passes_through_one_proxy),
-        cmocka_unit_test(a_link_passes_through_two_proxies),
-        cmocka_unit_test(the_proxy_looks_names_up),
-        cmocka_unit_test(a_port_that_leads_nowhere_ends_its_connection),
-        cmocka_unit_test(who_says_nothing_harms_nobody),
-        cmocka_unit_test(what_is_no_list_is_refused),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return test_run(setup, teardown);
 }

@@ -4,13 +4,9 @@
 #include "resmgr/control/qos_backoff.h"
 #include "base/clock.h"
 #include "resmgr/policies/policy.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 enum { QUALITIES = 2 };
 
@@ -63,9 +59,8 @@ static double strictest(int member)
     return qos_backoff_strictest(&seen, member);
 }
 
-static void only_upper_bounds_of_the_cpu_are_budgets(void **unused)
+TEST_WITH(start, NULL, only_upper_bounds_of_the_cpu_are_budgets)
 {
-    (void)unused;
     seen.limits[0] = (struct policy_limit){.on_cpu = true, .compare = COMPARE_AT_LEAST, .bound = 5};
     assert_true(isinf(strictest(0)));
     seen.limits[0].compare = COMPARE_AT_MOST;
@@ -76,9 +71,8 @@ static void only_upper_bounds_of_the_cpu_are_budgets(void **unused)
     assert_true(strictest(0) == 5 && strictest(POLICY_ALL) == 3);
 }
 
-static void a_budget_for_all_is_shared_by_weight(void **unused)
+TEST_WITH(start, NULL, a_budget_for_all_is_shared_by_weight)
 {
-    (void)unused;
     seen.limits[0] =
         (struct policy_limit){.on_cpu = true, .member = POLICY_ALL, .compare = COMPARE_AT_MOST, .bound = 8};
     m->weight = 3;
@@ -88,9 +82,8 @@ static void a_budget_for_all_is_shared_by_weight(void **unused)
     assert_true(qos_backoff_budget(&s, &seen, 1) == 2);
 }
 
-static void of_two_broken_qualities_that_with_the_lower_number_is_answered(void **unused)
+TEST_WITH(start, NULL, of_two_broken_qualities_that_with_the_lower_number_is_answered)
 {
-    (void)unused;
     see(0, 20);
     see(1, 10);
     step();
@@ -108,9 +101,8 @@ static void of_two_broken_qualities_that_with_the_lower_number_is_answered(void 
     assert_true(m->qos_backoff.margin == -9.0 / 29);
 }
 
-static void a_probe_that_breaks_it_goes_back_to_where_it_held(void **unused)
+TEST_WITH(start, NULL, a_probe_that_breaks_it_goes_back_to_where_it_held)
 {
-    (void)unused;
     see(0, 20);
     step();
     assert_int_equal(m->period, 4 * CLOCK_MS);
@@ -128,9 +120,8 @@ static void a_probe_that_breaks_it_goes_back_to_where_it_held(void **unused)
 }
 
 /* By steps of 1.5, one each time that the last one shows, to just above what failed; then by probes that grow. */
-static void a_quality_that_holds_again_gives_the_period_back_step_by_step(void **unused)
+TEST_WITH(start, NULL, a_quality_that_holds_again_gives_the_period_back_step_by_step)
 {
-    (void)unused;
     static const struct {
         int steps; /* since the change before; 0: the patience says */
         int64_t shortest;
@@ -153,9 +144,8 @@ static void a_quality_that_holds_again_gives_the_period_back_step_by_step(void *
 }
 
 /* Where a cut helps by less than a fifth of what is missing, and little is used, it was not to blame. */
-static void a_cut_that_helps_by_chance_alone_is_given_up(void **unused)
+TEST_WITH(start, NULL, a_cut_that_helps_by_chance_alone_is_given_up)
 {
-    (void)unused;
     for (int helps = 0; helps < 2; helps++) {
         start(NULL); /* 5 % at 1 ms, and 1.25 % after the cut: next to nothing */
         see(0, 20);
@@ -169,9 +159,8 @@ static void a_cut_that_helps_by_chance_alone_is_given_up(void **unused)
 }
 
 /* A quality that swings by itself: the monitor gave back next to nothing, so what got better is not its doing. */
-static void a_probe_that_shows_nothing_is_undone_when_that_is_concluded(void **unused)
+TEST_WITH(start, NULL, a_probe_that_shows_nothing_is_undone_when_that_is_concluded)
 {
-    (void)unused;
     m->cost_model.cost = 5e3; /* 0.5 % */
     see(0, 20);
     step();
@@ -187,9 +176,8 @@ static void a_probe_that_shows_nothing_is_undone_when_that_is_concluded(void **u
 }
 
 /* With a budget the policy chose the period, and that one is restored. */
-static void what_the_period_was_before_is_restored_not_the_shortest(void **unused)
+TEST_WITH(start, NULL, what_the_period_was_before_is_restored_not_the_shortest)
 {
-    (void)unused;
     m->cost_model.cost = 5e3;
     m->period = 3 * CLOCK_MS;
     seen.limits[1] =
@@ -202,9 +190,8 @@ static void what_the_period_was_before_is_restored_not_the_shortest(void **unuse
     assert_int_equal(m->period, 3 * CLOCK_MS);
 }
 
-static void no_probe_is_repeated_before_the_patience_is_over(void **unused)
+TEST_WITH(start, NULL, no_probe_is_repeated_before_the_patience_is_over)
 {
-    (void)unused;
     m->cost_model.cost = 5e3;
     see(0, 20);
     steps(4);
@@ -225,9 +212,8 @@ static void no_probe_is_repeated_before_the_patience_is_over(void **unused)
 }
 
 /* Violations that pass by themselves: each was taken for the effect of a longer period, which grew with every one. */
-static void violations_that_pass_by_themselves_do_not_add_up(void **unused)
+TEST_WITH(start, NULL, violations_that_pass_by_themselves_do_not_add_up)
 {
-    (void)unused;
     int longer = 0;
     m->cost_model.cost = 5e3;
     for (int i = 0; i < 2000; i++) {
@@ -241,9 +227,8 @@ static void violations_that_pass_by_themselves_do_not_add_up(void **unused)
 }
 
 /* Samplers keep their periods while a limit is violated, so their use does not fall with the rate of polls. */
-static void what_polls_cost_is_measured_beside_samplers(void **unused)
+TEST_WITH(start, NULL, what_polls_cost_is_measured_beside_samplers)
 {
-    (void)unused;
     m->cost_model = (struct policy_cost_model){.known = true, .cost = 4.5e4, .windows = 9, .use = 4.5, .rate = 1e-6};
     see(0, 20);
     step();
@@ -258,9 +243,8 @@ static void what_polls_cost_is_measured_beside_samplers(void **unused)
     assert_int_equal(m->period, CLOCK_MS);
 }
 
-static void time_under_another_setting_or_unknown_does_not_count(void **unused)
+TEST_WITH(start, NULL, time_under_another_setting_or_unknown_does_not_count)
 {
-    (void)unused;
     m->cost_model.cost = 5e5; /* 50 % at 1 ms */
     see(0, 20);
     step();
@@ -277,9 +261,8 @@ static void time_under_another_setting_or_unknown_does_not_count(void **unused)
 }
 
 /* A metric may look back for an hour, which is longer than any pause. */
-static void a_backoff_is_judged_however_far_the_metric_looks_back(void **unused)
+TEST_WITH(start, NULL, a_backoff_is_judged_however_far_the_metric_looks_back)
 {
-    (void)unused;
     m->cost_model.cost = 5e5; /* 50 % at 1 ms */
     seen.limits[0].window = seen.limits[1].window = 600 * CLOCK_S;
     see(0, 20);
@@ -292,9 +275,8 @@ static void a_backoff_is_judged_however_far_the_metric_looks_back(void **unused)
 }
 
 /* A monitor that uses next to nothing is tried no more, however long a quality is broken. */
-static void what_is_not_its_fault_is_left_alone_while_it_uses_next_to_nothing(void **unused)
+TEST_WITH(start, NULL, what_is_not_its_fault_is_left_alone_while_it_uses_next_to_nothing)
 {
-    (void)unused;
     m->cost_model.cost = 5e3; /* 0.5 % */
     see(0, 20);
     steps(4);
@@ -310,9 +292,8 @@ static void what_is_not_its_fault_is_left_alone_while_it_uses_next_to_nothing(vo
 }
 
 /* Off, a quality that is made of records is unknown: time alone brings polling back, and then it begins anew. */
-static void off_for_a_quality_that_became_unknown_ends_with_patience(void **unused)
+TEST_WITH(start, NULL, off_for_a_quality_that_became_unknown_ends_with_patience)
 {
-    (void)unused;
     m->qos_backoff =
         (struct policy_qos_backoff){.off = true, .retry.pause = 30 * CLOCK_S, .response = RESPONSE_REDUCED};
     for (int i = 0; i < QUALITIES; i++)
@@ -326,26 +307,4 @@ static void off_for_a_quality_that_became_unknown_ends_with_patience(void **unus
     step();
     assert_int_equal(m->qos_backoff.response, RESPONSE_REDUCED);
     assert_int_equal(m->qos_backoff.retry.pause, 60 * CLOCK_S);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(only_upper_bounds_of_the_cpu_are_budgets, start),
-        cmocka_unit_test_setup(a_budget_for_all_is_shared_by_weight, start),
-        cmocka_unit_test_setup(of_two_broken_qualities_that_with_the_lower_number_is_answered, start),
-        cmocka_unit_test_setup(a_probe_that_breaks_it_goes_back_to_where_it_held, start),
-        cmocka_unit_test_setup(a_quality_that_holds_again_gives_the_period_back_step_by_step, start),
-        cmocka_unit_test_setup(a_cut_that_helps_by_chance_alone_is_given_up, start),
-        cmocka_unit_test_setup(a_probe_that_shows_nothing_is_undone_when_that_is_concluded, start),
-        cmocka_unit_test_setup(what_the_period_was_before_is_restored_not_the_shortest, start),
-        cmocka_unit_test_setup(no_probe_is_repeated_before_the_patience_is_over, start),
-        cmocka_unit_test_setup(violations_that_pass_by_themselves_do_not_add_up, start),
-        cmocka_unit_test_setup(what_polls_cost_is_measured_beside_samplers, start),
-        cmocka_unit_test_setup(time_under_another_setting_or_unknown_does_not_count, start),
-        cmocka_unit_test_setup(a_backoff_is_judged_however_far_the_metric_looks_back, start),
-        cmocka_unit_test_setup(what_is_not_its_fault_is_left_alone_while_it_uses_next_to_nothing, start),
-        cmocka_unit_test_setup(off_for_a_quality_that_became_unknown_ends_with_patience, start),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,11 @@
 #include "base/clock.h"
 #include "tests/lib/one_record.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct rate *fresh(int64_t window)
 {
@@ -60,9 +56,8 @@ static void run_frames(struct rate *r, int64_t from, int64_t to, bool collected)
     }
 }
 
-static void is_unknown_until_a_window_after_the_reading_that_found_the_first_record(void **state)
+TEST(is_unknown_until_a_window_after_the_reading_that_found_the_first_record)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     expect_unknown(r, 0);
     rate_count(r, 0, 0);
@@ -77,9 +72,8 @@ static void is_unknown_until_a_window_after_the_reading_that_found_the_first_rec
 }
 
 /* From the reading that found nothing, until there is a window; never what was there at the first reading. */
-static void what_was_made_before_a_window_has_passed_is_known_to_be_there(void **state)
+TEST(what_was_made_before_a_window_has_passed_is_known_to_be_there)
 {
-    (void)state;
     for (int is_chosen = 0; is_chosen <= 1; is_chosen++)
         for (uint64_t before = 0; before <= 7; before += 7) {
             struct rate *r;
@@ -105,9 +99,8 @@ static void what_was_made_before_a_window_has_passed_is_known_to_be_there(void *
         }
 }
 
-static void is_unknown_where_the_counter_was_not_read_for_a_window(void **state)
+TEST(is_unknown_where_the_counter_was_not_read_for_a_window)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     rate_count(r, 0, 0);
     run_frames(r, 0, 3 * CLOCK_S, true);
@@ -116,9 +109,8 @@ static void is_unknown_where_the_counter_was_not_read_for_a_window(void **state)
     rate_free(r);
 }
 
-static void records_give_the_exact_rate_and_the_counter_one_to_within_a_record(void **state)
+TEST(records_give_the_exact_rate_and_the_counter_one_to_within_a_record)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S), *blind = fresh(CLOCK_S);
     rate_count(r, 0, 0);
     rate_count(blind, 0, 0);
@@ -130,9 +122,8 @@ static void records_give_the_exact_rate_and_the_counter_one_to_within_a_record(v
     rate_free(blind);
 }
 
-static void turning_collection_off_and_on_moves_the_value_by_no_more_than_the_resolution(void **state)
+TEST(turning_collection_off_and_on_moves_the_value_by_no_more_than_the_resolution)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     rate_count(r, 0, 0);
     for (int64_t now = 0; now < 20 * CLOCK_S; now += 100 * CLOCK_MS) {
@@ -146,9 +137,8 @@ static void turning_collection_off_and_on_moves_the_value_by_no_more_than_the_re
     rate_free(r);
 }
 
-static void a_source_that_falls_silent_falls_steadily_to_0_within_a_window(void **state)
+TEST(a_source_that_falls_silent_falls_steadily_to_0_within_a_window)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     rate_count(r, 0, 0);
     run_frames(r, 0, 3 * CLOCK_S, true);
@@ -165,9 +155,8 @@ static void a_source_that_falls_silent_falls_steadily_to_0_within_a_window(void 
     rate_free(r);
 }
 
-static void late_records_do_not_make_a_source_silent(void **state)
+TEST(late_records_do_not_make_a_source_silent)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     rate_count(r, 0, 0);
     run_frames(r, 0, 3 * CLOCK_S, true);
@@ -186,9 +175,8 @@ static void late_records_do_not_make_a_source_silent(void **state)
     rate_free(r);
 }
 
-static void a_fresh_count_overrules_late_records(void **state)
+TEST(a_fresh_count_overrules_late_records)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     rate_count(r, 0, 0);
     run_frames(r, 0, 3 * CLOCK_S, true);
@@ -199,9 +187,8 @@ static void a_fresh_count_overrules_late_records(void **state)
     rate_free(r);
 }
 
-static void lost_records_do_not_make_a_source_slow(void **state)
+TEST(lost_records_do_not_make_a_source_slow)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     rate_count(r, 0, 0);
     for (int64_t now = 100 * CLOCK_MS; now <= 5 * CLOCK_S; now += 100 * CLOCK_MS) {
@@ -212,9 +199,8 @@ static void lost_records_do_not_make_a_source_slow(void **state)
     rate_free(r);
 }
 
-static void records_of_several_rings_come_in_any_order(void **state)
+TEST(records_of_several_rings_come_in_any_order)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     rate_count(r, 0, 0);
     for (int64_t i = 1; i <= 10; i++)
@@ -227,9 +213,8 @@ static void records_of_several_rings_come_in_any_order(void **state)
     rate_free(r);
 }
 
-static void one_burst_is_no_high_rate(void **state)
+TEST(one_burst_is_no_high_rate)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     rate_count(r, 1, 0);
     rate_count(r, 1, 900 * CLOCK_MS);
@@ -241,9 +226,8 @@ static void one_burst_is_no_high_rate(void **state)
     rate_free(r);
 }
 
-static void time_that_runs_backwards_stands_still(void **state)
+TEST(time_that_runs_backwards_stands_still)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     rate_count(r, 0, 0);
     run_frames(r, 0, 2 * CLOCK_S, false);
@@ -253,9 +237,8 @@ static void time_that_runs_backwards_stands_still(void **state)
     rate_free(r);
 }
 
-static void a_record_that_carries_a_later_time_than_its_reading_counts_as_at_the_reading(void **state)
+TEST(a_record_that_carries_a_later_time_than_its_reading_counts_as_at_the_reading)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     rate_count(r, 1, 0);
     rate_record(r, 500 * CLOCK_MS);
@@ -269,9 +252,8 @@ static void a_record_that_carries_a_later_time_than_its_reading_counts_as_at_the
     rate_free(r);
 }
 
-static void records_of_the_first_reading_or_before_are_outside(void **state)
+TEST(records_of_the_first_reading_or_before_are_outside)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     rate_record(r, -1);
     rate_count(r, 2, 0);
@@ -284,9 +266,8 @@ static void records_of_the_first_reading_or_before_are_outside(void **state)
     rate_free(r);
 }
 
-static void a_counter_that_runs_backwards_starts_anew(void **state)
+TEST(a_counter_that_runs_backwards_starts_anew)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     rate_count(r, 0, 0);
     run_frames(r, 0, 3 * CLOCK_S, true);
@@ -297,9 +278,8 @@ static void a_counter_that_runs_backwards_starts_anew(void **state)
     rate_free(r);
 }
 
-static void hostile_timestamps_and_counters_do_no_harm(void **state)
+TEST(hostile_timestamps_and_counters_do_no_harm)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     const int64_t bad[] = {INT64_MIN, -1, 0, INT64_MAX, INT64_MAX - 1};
     double v, res;
@@ -314,9 +294,8 @@ static void hostile_timestamps_and_counters_do_no_harm(void **state)
     rate_free(r);
 }
 
-static void dense_readings_are_merged_without_losing_a_count(void **state)
+TEST(dense_readings_are_merged_without_losing_a_count)
 {
-    (void)state;
     struct rate *r = fresh(CLOCK_S);
     rate_count(r, 0, 0);
     uint64_t n = 0;
@@ -540,9 +519,8 @@ static void number_is_that_of_a_window(uint64_t *seed, int64_t window, int64_t l
 }
 
 /* Not of the time since the reading before it, too: 19 in 200 ms are no more than 10 in 100. */
-static void a_number_of_records_is_that_of_a_window_however_late_it_is_read(void **state)
+TEST(a_number_of_records_is_that_of_a_window_however_late_it_is_read)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int i = 0; i < 20; i++) {
         number_is_that_of_a_window(&seed, 100 * CLOCK_MS, 190 * CLOCK_MS, 0);
@@ -552,9 +530,8 @@ static void a_number_of_records_is_that_of_a_window_however_late_it_is_read(void
 }
 
 /* A burst between two windows that end at readings is in a window, too. */
-static void no_time_between_windows_goes_unobserved(void **state)
+TEST(no_time_between_windows_goes_unobserved)
 {
-    (void)state;
     uint64_t n, all;
     struct rate *r = fresh(100 * CLOCK_MS);
     assert_int_equal(rate_refine(r), 0);
@@ -570,39 +547,11 @@ static void no_time_between_windows_goes_unobserved(void **state)
     rate_free(r);
 }
 
-static void equals_its_definition_over_random_histories(void **state)
+TEST(equals_its_definition_over_random_histories)
 {
-    (void)state;
     uint64_t seed = seed_start();
     int exact = 0;
     for (int i = 0; i < 60; i++)
         exact += one_history(&seed);
     assert_true(exact > 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_unknown_until_a_window_after_the_reading_that_found_the_first_record),
-        cmocka_unit_test(what_was_made_before_a_window_has_passed_is_known_to_be_there),
-        cmocka_unit_test(is_unknown_where_the_counter_was_not_read_for_a_window),
-        cmocka_unit_test(records_give_the_exact_rate_and_the_counter_one_to_within_a_record),
-        cmocka_unit_test(turning_collection_off_and_on_moves_the_value_by_no_more_than_the_resolution),
-        cmocka_unit_test(a_source_that_falls_silent_falls_steadily_to_0_within_a_window),
-        cmocka_unit_test(late_records_do_not_make_a_source_silent),
-        cmocka_unit_test(a_fresh_count_overrules_late_records),
-        cmocka_unit_test(lost_records_do_not_make_a_source_slow),
-        cmocka_unit_test(records_of_several_rings_come_in_any_order),
-        cmocka_unit_test(one_burst_is_no_high_rate),
-        cmocka_unit_test(time_that_runs_backwards_stands_still),
-        cmocka_unit_test(a_record_that_carries_a_later_time_than_its_reading_counts_as_at_the_reading),
-        cmocka_unit_test(records_of_the_first_reading_or_before_are_outside),
-        cmocka_unit_test(a_counter_that_runs_backwards_starts_anew),
-        cmocka_unit_test(hostile_timestamps_and_counters_do_no_harm),
-        cmocka_unit_test(dense_readings_are_merged_without_losing_a_count),
-        cmocka_unit_test(a_number_of_records_is_that_of_a_window_however_late_it_is_read),
-        cmocka_unit_test(no_time_between_windows_goes_unobserved),
-        cmocka_unit_test(equals_its_definition_over_random_histories),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

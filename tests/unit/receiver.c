@@ -10,15 +10,12 @@
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const uint8_t run_id[16] = "a run's identity";
 
@@ -264,9 +261,8 @@ static void end_process(void)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
-static void a_node_that_the_database_does_not_take_is_welcomed_when_it_comes_again(void **state)
+TEST_WITH(begin, end, a_node_that_the_database_does_not_take_is_welcomed_when_it_comes_again)
 {
-    (void)state;
     node_err = BEZEL_EBUSY;
     assert_true(fake_connect(f, link_endpoint(link)));
     take(1);
@@ -279,9 +275,8 @@ static void a_node_that_the_database_does_not_take_is_welcomed_when_it_comes_aga
     assert_int_equal(receiver_peers(in), 1);
 }
 
-static void a_full_database_stops_the_store_too(void **state)
+TEST_WITH(begin, end, a_full_database_stops_the_store_too)
 {
-    (void)state;
     const char *path;
     meet();
     process_err = BEZEL_ENOSPC;
@@ -291,9 +286,8 @@ static void a_full_database_stops_the_store_too(void **state)
     assert_string_equal(path, "run.db");
 }
 
-static void a_process_that_the_database_does_not_take_is_asked_for_again(void **state)
+TEST_WITH(begin, end, a_process_that_the_database_does_not_take_is_asked_for_again)
 {
-    (void)state;
     meet();
     fake_cut(f, 0, 0, 10);
     process_err = BEZEL_EBUSY;
@@ -313,9 +307,8 @@ static void a_process_that_the_database_does_not_take_is_asked_for_again(void **
     assert_int_equal(model->totals.packets, 1);
 }
 
-static void a_dictionary_that_the_database_does_not_take_is_taken_when_it_comes_again(void **state)
+TEST_WITH(begin, end, a_dictionary_that_the_database_does_not_take_is_taken_when_it_comes_again)
 {
-    (void)state;
     meet();
     describe();
     uint64_t before = known()->dict->hash;
@@ -347,9 +340,8 @@ static int64_t low_told(void)
     return mark[0].low;
 }
 
-static void a_low_watermark_is_told_while_all_before_it_is_stored(void **state)
+TEST_WITH(begin, end, a_low_watermark_is_told_while_all_before_it_is_stored)
 {
-    (void)state;
     struct watermarks *file;
     struct watermark none;
     assert_int_equal(watermarks_open(scratch_dir, &file), 0);
@@ -388,9 +380,8 @@ static void a_low_watermark_is_told_while_all_before_it_is_stored(void **state)
     assert_int_equal(watermarks_read(scratch_dir, &none, 1), 0);
 }
 
-static void a_note_that_the_database_does_not_take_stops_nothing(void **state)
+TEST_WITH(begin, end, a_note_that_the_database_does_not_take_stops_nothing)
 {
-    (void)state;
     meet();
     note_err = BEZEL_EBUSY;
     f->out->type = MESSAGE_NOTE;
@@ -404,9 +395,8 @@ static void a_note_that_the_database_does_not_take_stops_nothing(void **state)
     assert_non_null(known());
 }
 
-static void final_books_are_answered_when_they_are_saved_and_again_to_who_repeats_them(void **state)
+TEST_WITH(begin, end, final_books_are_answered_when_they_are_saved_and_again_to_who_repeats_them)
 {
-    (void)state;
     meet();
     end_process();
     uint64_t at = f->out->books.at;
@@ -440,9 +430,8 @@ static void final_books_are_answered_when_they_are_saved_and_again_to_who_repeat
     }
 }
 
-static void what_cannot_be_acknowledged_now_is_acknowledged_later(void **state)
+TEST_WITH(begin, end, what_cannot_be_acknowledged_now_is_acknowledged_later)
 {
-    (void)state;
     meet();
     describe();
     for (unsigned ring = 0; ring < 2; ring++)
@@ -460,9 +449,8 @@ static void what_cannot_be_acknowledged_now_is_acknowledged_later(void **state)
 }
 
 /* A section of the store is in stable storage when it begins: nobody waits for the next sync. */
-static void what_a_section_of_the_store_brings_to_the_disk_is_acknowledged_at_once(void **state)
+TEST_WITH(begin_syncing_seldom, end, what_a_section_of_the_store_brings_to_the_disk_is_acknowledged_at_once)
 {
-    (void)state;
     struct keep keep;
     assert_int_equal(keep_init(&keep, &(struct store_keep){.bytes = 8 << 10}, rundb, store, model, clock_now()), 0);
     receiver_set_keep(in, &keep);
@@ -478,9 +466,8 @@ static void what_a_section_of_the_store_brings_to_the_disk_is_acknowledged_at_on
 }
 
 /* Its connection is given up; what it was not told, the WELCOME to the next one says. */
-static void who_cannot_be_answered_is_gone_until_it_greets_again(void **state)
+TEST_WITH(begin, end, who_cannot_be_answered_is_gone_until_it_greets_again)
 {
-    (void)state;
     meet();
     describe();
     fake_cut(f, 0, 0, 10);
@@ -502,9 +489,8 @@ static void who_cannot_be_answered_is_gone_until_it_greets_again(void **state)
 }
 
 /* A position is an acknowledgement. */
-static void who_comes_after_a_sync_failed_is_told_no_position(void **state)
+TEST_WITH(begin_syncing, end, who_comes_after_a_sync_failed_is_told_no_position)
 {
-    (void)state;
     meet();
     describe();
     fake_cut(f, 0, 0, 10);
@@ -522,9 +508,8 @@ static void who_comes_after_a_sync_failed_is_told_no_position(void **state)
     assert_int_equal(receiver_sync(in, model->nodes), BEZEL_ESYS);
 }
 
-static void a_bye_is_answered_when_all_is_saved(void **state)
+TEST_WITH(begin, end, a_bye_is_answered_when_all_is_saved)
 {
-    (void)state;
     meet();
     end_process();
     f->out->type = MESSAGE_BYE;
@@ -549,9 +534,8 @@ static void a_bye_is_answered_when_all_is_saved(void **state)
     assert_true(receiver_changed(in)); /* the database says that it left */
 }
 
-static void who_is_silent_is_gone_but_only_where_nothing_waits(void **state)
+TEST_WITH(begin, end, who_is_silent_is_gone_but_only_where_nothing_waits)
 {
-    (void)state;
     meet();
     ahead += RECEIVER_SILENT - CLOCK_MS * 500;
     receiver_tick(in, clock_now(), true);
@@ -586,9 +570,8 @@ static void assert_refused(struct message_hello hello, const char *words)
     f->link = before;
 }
 
-static void greetings_that_cannot_be_are_refused_with_the_reason(void **state)
+TEST_WITH(begin, end, greetings_that_cannot_be_are_refused_with_the_reason)
 {
-    (void)state;
     meet();
     struct message_hello other = f->hello;
     other.run[0] ^= 1;
@@ -607,9 +590,8 @@ static void greetings_that_cannot_be_are_refused_with_the_reason(void **state)
     assert_true(is_silent());
 }
 
-static void what_a_collector_does_not_take_is_counted(void **state)
+TEST_WITH(begin, end, what_a_collector_does_not_take_is_counted)
 {
-    (void)state;
     meet();
     uint64_t refused = model->totals.refused;
     f->out->type = MESSAGE_ACK;
@@ -648,9 +630,8 @@ static unsigned count_notes(const char *code)
     return n;
 }
 
-static void a_time_that_is_still_to_come_is_noted_once(void **state)
+TEST_WITH(begin, end, a_time_that_is_still_to_come_is_noted_once)
 {
-    (void)state;
     memcpy(model->run_clock, model->clock, sizeof model->run_clock);
     model->ahead = clock_realtime_offset();
     meet();
@@ -672,9 +653,8 @@ static void a_time_that_is_still_to_come_is_noted_once(void **state)
     assert_int_equal(model->totals.records, 30);
 }
 
-static void a_node_that_greets_without_end_is_not_answered_and_others_are(void **state)
+TEST_WITH(begin_in_a_large_run, end, a_node_that_greets_without_end_is_not_answered_and_others_are)
 {
-    (void)state;
     meet();
     uint32_t begun = 0;
     for (; model->totals.refused == 0 && begun < 1000; begun++)
@@ -689,9 +669,8 @@ static void a_node_that_greets_without_end_is_not_answered_and_others_are(void *
     assert_int_equal(count_notes("BEZEL-NODE-SHARE"), 1);
 }
 
-static void a_node_begins_as_many_traces_as_are_its_share(void **state)
+TEST_WITH(begin_in_a_large_run, end, a_node_begins_as_many_traces_as_are_its_share)
 {
-    (void)state;
     meet();
     for (uint32_t i = 0; i < SHARE_TRACES_MAX; i++, ahead += CLOCK_S) {
         greet("evil", i);
@@ -729,9 +708,8 @@ static bool add_another(uint64_t instance)
     return model->totals.processes > before;
 }
 
-static void a_node_has_no_more_processes_than_its_share(void **state)
+TEST_WITH(begin_in_a_large_run, end, a_node_has_no_more_processes_than_its_share)
 {
-    (void)state;
     uint64_t n = 0;
     meet();
     greet("rack", 1);
@@ -746,9 +724,8 @@ static void a_node_has_no_more_processes_than_its_share(void **state)
     assert_true(add_another(1));
 }
 
-static void a_node_has_no_more_streams_than_its_share(void **state)
+TEST_WITH(begin, end, a_node_has_no_more_streams_than_its_share)
 {
-    (void)state;
     receiver_free(in);
     struct receiver_limits limits = {.connections = 2, .processes = 4, .streams = 3};
     in = receiver_new(model, rundb, store, link, limits);
@@ -767,34 +744,4 @@ static void a_node_has_no_more_streams_than_its_share(void **state)
     assert_int_equal(model->totals.streams, 3);
     assert_true(known()->refused);
     assert_int_equal(count_notes(RUNDB_PROCESS_REFUSED), 1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(a_node_that_the_database_does_not_take_is_welcomed_when_it_comes_again),
-        TEST(a_full_database_stops_the_store_too),
-        TEST(a_process_that_the_database_does_not_take_is_asked_for_again),
-        TEST(a_dictionary_that_the_database_does_not_take_is_taken_when_it_comes_again),
-        TEST(a_low_watermark_is_told_while_all_before_it_is_stored),
-        TEST(a_note_that_the_database_does_not_take_stops_nothing),
-        TEST(final_books_are_answered_when_they_are_saved_and_again_to_who_repeats_them),
-        TEST(what_cannot_be_acknowledged_now_is_acknowledged_later),
-        TEST(who_cannot_be_answered_is_gone_until_it_greets_again),
-        cmocka_unit_test_setup_teardown(what_a_section_of_the_store_brings_to_the_disk_is_acknowledged_at_once,
-                                        begin_syncing_seldom, end),
-        cmocka_unit_test_setup_teardown(who_comes_after_a_sync_failed_is_told_no_position, begin_syncing, end),
-        TEST(a_bye_is_answered_when_all_is_saved),
-        TEST(who_is_silent_is_gone_but_only_where_nothing_waits),
-        TEST(greetings_that_cannot_be_are_refused_with_the_reason),
-        TEST(what_a_collector_does_not_take_is_counted),
-        TEST(a_time_that_is_still_to_come_is_noted_once),
-        cmocka_unit_test_setup_teardown(a_node_that_greets_without_end_is_not_answered_and_others_are,
-                                        begin_in_a_large_run, end),
-        cmocka_unit_test_setup_teardown(a_node_begins_as_many_traces_as_are_its_share, begin_in_a_large_run, end),
-        cmocka_unit_test_setup_teardown(a_node_has_no_more_processes_than_its_share, begin_in_a_large_run, end),
-        TEST(a_node_has_no_more_streams_than_its_share),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,15 +10,12 @@
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 enum { NODES = 2 };
 
@@ -167,9 +164,8 @@ static uint64_t stored_of(const struct beside *n)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
-static void a_node_that_never_stops_keeps_no_other_waiting(void **state)
+TEST_WITH(begin, end, a_node_that_never_stops_keeps_no_other_waiting)
 {
-    (void)state;
     for (int first = 0; first < NODES; first++) {
         struct beside *floods = &nodes[first], *seldom = &nodes[1 - first];
         if (first == 0) {
@@ -218,21 +214,18 @@ static void go_in_the_midst_of_packets(void (*first)(struct beside *n), void (*s
     assert_int_equal(in->direct_count, 1);
 }
 
-static void the_first_one_may_go_in_the_midst_of_its_packets(void **state)
+TEST_WITH(begin, end, the_first_one_may_go_in_the_midst_of_its_packets)
 {
-    (void)state;
     go_in_the_midst_of_packets(meet_without_process, meet, &nodes[0], &nodes[1]);
 }
 
-static void the_last_one_may_go_in_the_midst_of_its_packets(void **state)
+TEST_WITH(begin, end, the_last_one_may_go_in_the_midst_of_its_packets)
 {
-    (void)state;
     go_in_the_midst_of_packets(meet, meet_without_process, &nodes[1], &nodes[0]);
 }
 
-static void who_cannot_be_told_that_its_window_is_broken_is_gone(void **state)
+TEST_WITH(begin, end, who_cannot_be_told_that_its_window_is_broken_is_gone)
 {
-    (void)state;
     meet(&nodes[0]);
     atomic_store(&nodes[0].offer.page->to, UINT64_MAX / DIRECT_TAGS * DIRECT_TAGS + nodes[0].offer.tag);
     answer_err = BEZEL_EAGAIN;
@@ -241,9 +234,8 @@ static void who_cannot_be_told_that_its_window_is_broken_is_gone(void **state)
     assert_null(peer_of(&nodes[0]));
 }
 
-static void a_node_asks_once_for_each_greeting(void **state)
+TEST_WITH(begin, end, a_node_asks_once_for_each_greeting)
 {
-    (void)state;
     meet(&nodes[0]);
     const struct direct_source *before = peer_of(&nodes[0])->direct;
     uint64_t refused = model->totals.refused;
@@ -257,11 +249,10 @@ static void a_node_asks_once_for_each_greeting(void **state)
 }
 
 /* Its last low watermark may be found only behind its BYE, with which it promised more. */
-static void a_node_that_left_holds_up_nobody(void **state)
+TEST_WITH(begin, end, a_node_that_left_holds_up_nobody)
 {
     struct watermarks *file;
     struct watermark mark;
-    (void)state;
     assert_int_equal(watermarks_open(scratch_dir, &file), 0);
     receiver_set_watermarks(in, file);
     meet(&nodes[0]);
@@ -274,19 +265,4 @@ static void a_node_that_left_holds_up_nobody(void **state)
     assert_true(mark.low == WATERMARK_LEFT);
     receiver_set_watermarks(in, NULL);
     watermarks_close(file);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_node_that_never_stops_keeps_no_other_waiting),
-        TEST(the_first_one_may_go_in_the_midst_of_its_packets),
-        TEST(the_last_one_may_go_in_the_midst_of_its_packets),
-        TEST(who_cannot_be_told_that_its_window_is_broken_is_gone),
-        TEST(a_node_asks_once_for_each_greeting),
-        TEST(a_node_that_left_holds_up_nobody),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

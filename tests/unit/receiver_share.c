@@ -4,15 +4,10 @@
 /* A collector counts every message of a peer in the share of its node, before it is decoded. */
 #include "base/clock.h"
 #include "collector/receive/receiver_internal.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-static void a_message_of_any_kind_is_within_the_share_of_its_node(void **state)
+TEST(a_message_of_any_kind_is_within_the_share_of_its_node)
 {
-    (void)state;
     static struct receiver in;
     static struct model_node node;
     static struct message m = {.type = MESSAGE_HEARTBEAT};
@@ -39,10 +34,4 @@ static void a_message_of_any_kind_is_within_the_share_of_its_node(void **state)
     assert_int_equal(in.model->totals.refused, 3);
     shares_free(in.shares);
     model_free(in.model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_message_of_any_kind_is_within_the_share_of_its_node)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,11 @@
 #include "run/read/record_filter.h"
 #include "base/clock.h"
 #include "mdr/parts.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SHOWN = 1, WORK = 2, FRAME = 0, LATENCY = 1, KIND = 2, CODEC = 3, DURATION = 0 };
 
@@ -69,9 +66,8 @@ static bool duration(const char *condition, int64_t value)
     return meets(condition, WORK, DURATION, (uint64_t)value);
 }
 
-static void numbers_are_compared_exactly(void **state)
+TEST(numbers_are_compared_exactly)
 {
-    (void)state;
     const int64_t large = INT64_C(1) << 60;
     assert_true(frame("frame > 5", 6) && !frame("frame > 5", 5));
     assert_true(frame("frame >= 5", 5) && !frame("frame >= 5", 4));
@@ -87,9 +83,8 @@ static void numbers_are_compared_exactly(void **state)
     assert_true(!latency("latency < 1", NAN) && !latency("latency != 1", NAN));
 }
 
-static void durations_are_compared_in_the_unit_of_the_field(void **state)
+TEST(durations_are_compared_in_the_unit_of_the_field)
 {
-    (void)state;
     assert_true(duration("duration > 5 ms", 5000001) && !duration("duration > 5 ms", 5000000));
     assert_true(duration("duration <= 5ms", 5000000));
     assert_true(latency("latency > 5 ms", 5.5) && !latency("latency > 5 ms", 5));
@@ -98,9 +93,8 @@ static void durations_are_compared_in_the_unit_of_the_field(void **state)
     assert_true(!frame("frame > 5 ms", 6000000));                                   /* a count is no time */
 }
 
-static void labels_and_strings_are_compared_as_texts(void **state)
+TEST(labels_and_strings_are_compared_as_texts)
 {
-    (void)state;
     assert_true(meets("kind = delta", SHOWN, KIND, 1) && !meets("kind = delta", SHOWN, KIND, 0));
     assert_true(meets("kind != delta", SHOWN, KIND, 7) && !meets("kind = delta", SHOWN, KIND, 7));
     assert_true(meets("kind >= 1", SHOWN, KIND, 1) && !meets("kind >= 1", SHOWN, KIND, 0));
@@ -110,9 +104,8 @@ static void labels_and_strings_are_compared_as_texts(void **state)
     assert_true(!meets("codec > 4", SHOWN, CODEC, 2));
 }
 
-static void what_is_no_condition_is_refused_with_a_remedy(void **state)
+TEST(what_is_no_condition_is_refused_with_a_remedy)
 {
-    (void)state;
     static const struct {
         const char *text, *why;
     } wrong[] = {{"", "FIELD OP VALUE"},
@@ -156,9 +149,8 @@ static int check(const char *condition, const char *aspect, char *text, size_t s
     return check_names(condition, f, text, size);
 }
 
-static void a_name_that_nobody_has_is_answered_with_the_nearest(void **state)
+TEST(a_name_that_nobody_has_is_answered_with_the_nearest)
 {
-    (void)state;
     static const struct {
         const char *node, *process, *aspect, *text;
     } cases[] = {
@@ -180,9 +172,8 @@ static void a_name_that_nobody_has_is_answered_with_the_nearest(void **state)
     }
 }
 
-static void a_condition_that_makes_no_sense_is_explained(void **state)
+TEST(a_condition_that_makes_no_sense_is_explained)
 {
-    (void)state;
     static const struct {
         const char *condition, *aspect;
         int err;
@@ -204,17 +195,4 @@ static void a_condition_that_makes_no_sense_is_explained(void **state)
         if (!strstr(text, cases[i].text))
             fail_msg("of '%s' it is said: %s", cases[i].condition, text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_compared_exactly),
-        cmocka_unit_test(durations_are_compared_in_the_unit_of_the_field),
-        cmocka_unit_test(labels_and_strings_are_compared_as_texts),
-        cmocka_unit_test(what_is_no_condition_is_refused_with_a_remedy),
-        cmocka_unit_test(a_name_that_nobody_has_is_answered_with_the_nearest),
-        cmocka_unit_test(a_condition_that_makes_no_sense_is_explained),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,13 +5,10 @@
 #include "run/read/record_messages.h"
 
 #include "mdr/message.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SENT = 1, RECEIVED = 2, OTHER = 3 };
 
@@ -57,9 +54,8 @@ static void add(struct record_messages *m, int process, int peer, uint64_t tag, 
     record_messages_add(m, &sent);
 }
 
-static void each_names_the_other_or_both_a_channel(void **state)
+TEST(each_names_the_other_or_both_a_channel)
 {
-    (void)state;
     struct record_messages *m = record_messages_new(1 << 20);
     add(m, CLIENT, SERVER, 5, 100);
     add(m, CLIENT, NEWS, 6, 110);
@@ -83,9 +79,8 @@ static void each_names_the_other_or_both_a_channel(void **state)
 }
 
 /* Client, server and camera pass a frame on with its tag; one of the sendings is missing. */
-static void a_message_that_is_passed_on_is_another_one(void **state)
+TEST(a_message_that_is_passed_on_is_another_one)
 {
-    (void)state;
     struct record_messages *m = record_messages_new(1 << 20);
     add(m, CLIENT, SERVER, 5, 100);
     assert_null(find(m, CAMERA, SERVER, 5));
@@ -99,9 +94,8 @@ static void a_message_that_is_passed_on_is_another_one(void **state)
     record_messages_free(m);
 }
 
-static void a_pair_has_a_time_that_clocks_allow(void **state)
+TEST(a_pair_has_a_time_that_clocks_allow)
 {
-    (void)state;
     struct record_messages *m = record_messages_new(1 << 20);
     add(m, CLIENT, SERVER, 5, 1000); /* bounds of 50 on either side */
     struct record_item in_time = record(SERVER, RECEIVED, CLIENT, 5, 900),
@@ -117,9 +111,8 @@ static void a_pair_has_a_time_that_clocks_allow(void **state)
     record_messages_free(m);
 }
 
-static void the_first_sending_counts(void **state)
+TEST(the_first_sending_counts)
 {
-    (void)state;
     struct record_messages *m = record_messages_new(1 << 20);
     add(m, CLIENT, SERVER, 5, 100);
     add(m, CLIENT, SERVER, 5, 200); /* sent again */
@@ -136,9 +129,8 @@ static void the_first_sending_counts(void **state)
     record_messages_free(m);
 }
 
-static void a_sending_behind_its_receiving_is_told_once(void **state)
+TEST(a_sending_behind_its_receiving_is_told_once)
 {
-    (void)state;
     struct record_messages *m = record_messages_new(1 << 20);
     for (int peer = SERVER; peer <= NEWS; peer += NEWS - SERVER) {
         struct record_item received = record(SERVER, RECEIVED, peer == NEWS ? NEWS : CLIENT, 5, 0);
@@ -151,9 +143,8 @@ static void a_sending_behind_its_receiving_is_told_once(void **state)
     record_messages_free(m);
 }
 
-static void the_oldest_are_forgotten_and_no_others(void **state)
+TEST(the_oldest_are_forgotten_and_no_others)
 {
-    (void)state;
     struct record_messages *m = record_messages_new(200000);
     uint64_t oldest = 0;
     for (uint64_t tag = 0; tag < 5000; tag++) {
@@ -194,13 +185,5 @@ static int end(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_names_the_other_or_both_a_channel),
-        cmocka_unit_test(a_message_that_is_passed_on_is_another_one),
-        cmocka_unit_test(a_pair_has_a_time_that_clocks_allow),
-        cmocka_unit_test(the_first_sending_counts),
-        cmocka_unit_test(a_sending_behind_its_receiving_is_told_once),
-        cmocka_unit_test(the_oldest_are_forgotten_and_no_others),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
+    return test_run(begin, end);
 }

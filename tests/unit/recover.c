@@ -7,16 +7,13 @@
 #include "collector/receive/recover.h"
 #include "base/file.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { RINGS = 2, PACKETS = 12, STORED = 14 /* of both rings */ };
 
@@ -126,9 +123,8 @@ static void is_moved_away(const uint8_t *bytes, size_t n)
     goes_on();
 }
 
-static void what_was_being_written_is_cut_off_and_sent_again(void **unused)
+TEST_WITH(begin, end, what_was_being_written_is_cut_off_and_sent_again)
 {
-    (void)unused;
     size_t n;
     char path[256];
     uint8_t *packet = next_packet(&n);
@@ -143,15 +139,13 @@ static void what_was_being_written_is_cut_off_and_sent_again(void **unused)
     free(packet);
 }
 
-static void a_packet_of_another_stream_is_moved_away(void **unused)
+TEST_WITH(begin, end, a_packet_of_another_stream_is_moved_away)
 {
-    (void)unused;
     is_moved_away(ring(1)->bytes + ring(1)->starts[0], ring(1)->starts[1]);
 }
 
-static void a_packet_of_another_trace_is_moved_away(void **unused)
+TEST_WITH(begin, end, a_packet_of_another_trace_is_moved_away)
 {
-    (void)unused;
     size_t n;
     uint8_t *packet = next_packet(&n);
     packet[4] ^= 1; /* of the uuid */
@@ -159,9 +153,8 @@ static void a_packet_of_another_trace_is_moved_away(void **unused)
     free(packet);
 }
 
-static void a_packet_of_another_version_is_moved_away(void **unused)
+TEST_WITH(begin, end, a_packet_of_another_version_is_moved_away)
 {
-    (void)unused;
     size_t n;
     uint8_t *packet = next_packet(&n);
     packet[75]++;
@@ -169,9 +162,8 @@ static void a_packet_of_another_version_is_moved_away(void **unused)
     free(packet);
 }
 
-static void a_packet_that_no_dictionary_explains_is_moved_away(void **unused)
+TEST_WITH(begin, end, a_packet_that_no_dictionary_explains_is_moved_away)
 {
-    (void)unused;
     size_t n;
     uint8_t *packet = next_packet(&n);
     packet[PACKET_HEADER_BYTES + 3] = 99; /* the aspect of its first record */
@@ -179,16 +171,14 @@ static void a_packet_that_no_dictionary_explains_is_moved_away(void **unused)
     free(packet);
 }
 
-static void a_packet_that_came_before_is_moved_away(void **unused)
+TEST_WITH(begin, end, a_packet_that_came_before_is_moved_away)
 {
-    (void)unused;
     size_t last = ring(0)->starts[STORED / RINGS - 1];
     is_moved_away(ring(0)->bytes + last, ring(0)->starts[STORED / RINGS] - last);
 }
 
-static void a_file_without_a_packet_is_removed(void **unused)
+TEST_WITH(begin, end, a_file_without_a_packet_is_removed)
 {
-    (void)unused;
     char path[256];
     stored_drop(&run);
     path_of(path, "trace/desk", "app-1-3");
@@ -200,9 +190,8 @@ static void a_file_without_a_packet_is_removed(void **unused)
 }
 
 /* Positions are sent as acknowledgements: all is synced, and all is saved anew. */
-static void what_was_found_is_synced_and_saved(void **unused)
+TEST_WITH(begin, end, what_was_found_is_synced_and_saved)
 {
-    (void)unused;
     struct fake_sensor *sensor = run.sensor;
     stored_drop(&run);
     run = (struct stored_run){0};
@@ -220,9 +209,8 @@ static void what_was_found_is_synced_and_saved(void **unused)
     goes_on();
 }
 
-static void what_was_refused_and_not_taken_is_remembered(void **unused)
+TEST_WITH(begin, end, what_was_refused_and_not_taken_is_remembered)
 {
-    (void)unused;
     struct fake_sensor *sensor = run.sensor;
     run.model->totals.refused = 3;
     run.model->totals.untaken = 2;
@@ -234,21 +222,4 @@ static void what_was_refused_and_not_taken_is_remembered(void **unused)
     assert_int_equal(run.model->totals.untaken, 2);
     assert_int_equal(run.model->totals.untaken_records, 7);
     stored_drop(&run);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(what_was_being_written_is_cut_off_and_sent_again),
-        TEST(a_packet_of_another_stream_is_moved_away),
-        TEST(a_packet_of_another_trace_is_moved_away),
-        TEST(a_packet_of_another_version_is_moved_away),
-        TEST(a_packet_that_no_dictionary_explains_is_moved_away),
-        TEST(a_packet_that_came_before_is_moved_away),
-        TEST(a_file_without_a_packet_is_removed),
-        TEST(what_was_found_is_synced_and_saved),
-        TEST(what_was_refused_and_not_taken_is_remembered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

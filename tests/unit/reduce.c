@@ -10,16 +10,12 @@
 #include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(kept, (int64, number, "1"));
 BEZEL_ASPECT(pixel, (int64, number, "1"), (float64, half, "1"));
@@ -166,9 +162,8 @@ static void expect_taken(uint64_t of)
     assert_int_equal(f.streams[0].next_ordinal, of);
 }
 
-static void reduced_records_are_passed_and_counted_and_not_stored(void **unused)
+TEST_WITH(begin, end, reduced_records_are_passed_and_counted_and_not_stored)
 {
-    (void)unused;
     record_more(1000);
     poll();
     expect_taken(1000);
@@ -186,9 +181,8 @@ static void reduced_records_are_passed_and_counted_and_not_stored(void **unused)
     assert_int_equal(flow.in_rings, 0);
 }
 
-static void what_a_killed_daemon_had_not_handed_on_is_lost_with_it(void **unused)
+TEST_WITH(begin, end, what_a_killed_daemon_had_not_handed_on_is_lost_with_it)
 {
-    (void)unused;
     record_more(1000);
     poll();
     external_hand_on(f.external, -1);
@@ -212,9 +206,8 @@ static void what_a_killed_daemon_had_not_handed_on_is_lost_with_it(void **unused
 }
 
 /* The state was written for a packet that was not completed. */
-static void a_kill_before_the_packet_is_complete_leaves_the_records_in_the_ring(void **unused)
+TEST_WITH(begin, end, a_kill_before_the_packet_is_complete_leaves_the_records_in_the_ring)
 {
-    (void)unused;
     record_more(1000);
     poll();
     external_hand_on(f.external, -1);
@@ -235,9 +228,8 @@ static void a_kill_before_the_packet_is_complete_leaves_the_records_in_the_ring(
     assert_int_equal(sum().handed, 990);
 }
 
-static void a_segment_that_lies_makes_no_more_than_it_took(void **unused)
+TEST_WITH(begin, end, a_segment_that_lies_makes_no_more_than_it_took)
 {
-    (void)unused;
     record_more(10);
     poll();
     struct segment_reductions *all = process()->at->segment->reductions;
@@ -260,9 +252,8 @@ static bool is_over(struct fixture *of)
     return process()->phase == EXTERNAL_CLOSED;
 }
 
-static void what_is_left_when_a_process_ends_is_evaluated_before(void **unused)
+TEST_WITH(begin, end, what_is_left_when_a_process_ends_is_evaluated_before)
 {
-    (void)unused;
     record_more(1000);
     poll();
     record_more(300);
@@ -277,26 +268,11 @@ static void what_is_left_when_a_process_ends_is_evaluated_before(void **unused)
     memcpy(process()->reduce->told, process()->reduce->now, sizeof process()->reduce->told);
 }
 
-static void records_that_nobody_reduces_are_stored(void **unused)
+TEST_WITH(begin, end, records_that_nobody_reduces_are_stored)
 {
-    (void)unused;
     reducing = false;
     record_more(100);
     poll();
     assert_int_equal(f.records, 100);
     assert_null(process()->reduce);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(reduced_records_are_passed_and_counted_and_not_stored, begin, end),
-        cmocka_unit_test_setup_teardown(what_a_killed_daemon_had_not_handed_on_is_lost_with_it, begin, end),
-        cmocka_unit_test_setup_teardown(a_kill_before_the_packet_is_complete_leaves_the_records_in_the_ring, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(a_segment_that_lies_makes_no_more_than_it_took, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_left_when_a_process_ends_is_evaluated_before, begin, end),
-        cmocka_unit_test_setup_teardown(records_that_nobody_reduces_are_stored, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,14 +13,11 @@
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 enum { RELAYS = 11, NODES = 4 };
 
@@ -201,9 +198,8 @@ static void pass(int64_t time)
 
 /* ---- frames ------------------------------------------------------------------------------------------------------ */
 
-static void frames_of_each_node_come_to_the_root_and_answers_back(void **state)
+TEST_WITH(begin, end, frames_of_each_node_come_to_the_root_and_answers_back)
 {
-    (void)state;
     struct link_frame frame;
     open_root();
     add_relay((struct relay_options){0});
@@ -232,9 +228,8 @@ static void frames_of_each_node_come_to_the_root_and_answers_back(void **state)
     assert_int_equal(relay_status(relays[0]).dropped, 0);
 }
 
-static void welcome_tells_the_least_credit_and_the_nearest_port(void **state)
+TEST_WITH(begin, end, welcome_tells_the_least_credit_and_the_nearest_port)
 {
-    (void)state;
     struct link_frame hello;
     open_root();
     add_relay((struct relay_options){.buffer = UINT64_C(8) << 20});
@@ -254,9 +249,8 @@ static void welcome_tells_the_least_credit_and_the_nearest_port(void **state)
     assert_int_equal(message.welcome.credit_bytes, 1000);
 }
 
-static void what_a_root_of_another_version_says_is_the_nodes_to_refuse(void **state)
+TEST_WITH(begin, end, what_a_root_of_another_version_says_is_the_nodes_to_refuse)
 {
-    (void)state;
     struct link_frame hello;
     open_root();
     add_relay((struct relay_options){0});
@@ -280,9 +274,8 @@ static void what_a_root_of_another_version_says_is_the_nodes_to_refuse(void **st
     }
 }
 
-static void a_path_that_is_too_long_is_refused(void **state)
+TEST_WITH(begin, end, a_path_that_is_too_long_is_refused)
 {
-    (void)state;
     struct link_frame hello;
     open_root();
     for (unsigned i = 0; i < 9; i++)
@@ -298,9 +291,8 @@ static void a_path_that_is_too_long_is_refused(void **state)
 
 /* ---- children ---------------------------------------------------------------------------------------------------- */
 
-static void who_did_not_say_hello_is_not_heard(void **state)
+TEST_WITH(begin, end, who_did_not_say_hello_is_not_heard)
 {
-    (void)state;
     open_root();
     add_relay((struct relay_options){0});
     struct link_peer peer = meet(0);
@@ -314,9 +306,8 @@ static void who_did_not_say_hello_is_not_heard(void **state)
     node_takes(0, MESSAGE_HEARTBEAT);
 }
 
-static void hellos_of_other_runs_and_versions_are_refused(void **state)
+TEST_WITH(begin, end, hellos_of_other_runs_and_versions_are_refused)
 {
-    (void)state;
     open_root();
     add_relay((struct relay_options){.run = other_run});
     greet(0);
@@ -336,9 +327,8 @@ static void hellos_of_other_runs_and_versions_are_refused(void **state)
     assert_int_equal(relay_status(relays[0]).children, 0);
 }
 
-static void more_children_than_may_be_are_refused(void **state)
+TEST_WITH(begin, end, more_children_than_may_be_are_refused)
 {
-    (void)state;
     open_root();
     add_relay((struct relay_options){.children = 1});
     meet(0);
@@ -357,9 +347,8 @@ static void more_children_than_may_be_are_refused(void **state)
     meet(1); /* there is room again */
 }
 
-static void the_latest_hello_of_a_node_counts(void **state)
+TEST_WITH(begin, end, the_latest_hello_of_a_node_counts)
 {
-    (void)state;
     struct link_frame frame;
     open_root();
     add_relay((struct relay_options){0});
@@ -384,9 +373,8 @@ static void the_latest_hello_of_a_node_counts(void **state)
     link_close(old, 0);
 }
 
-static void silent_children_are_forgotten_and_then_the_parent_is_left(void **state)
+TEST_WITH(begin, end, silent_children_are_forgotten_and_then_the_parent_is_left)
 {
-    (void)state;
     open_root();
     add_relay((struct relay_options){0});
     struct link_peer peer = meet(0);
@@ -407,9 +395,8 @@ static void silent_children_are_forgotten_and_then_the_parent_is_left(void **sta
 
 /* ---- parents ----------------------------------------------------------------------------------------------------- */
 
-static void a_silent_parent_is_left_for_the_next_one(void **state)
+TEST_WITH(begin, end, a_silent_parent_is_left_for_the_next_one)
 {
-    (void)state;
     struct relay_options options = {.parent_count = 2};
     open_root();
     place(options.parents[0], "nobody", 0);
@@ -440,9 +427,8 @@ static void a_silent_parent_is_left_for_the_next_one(void **state)
     assert_string_equal(relay_parent(relays[0]), options.parents[0]); /* and so on */
 }
 
-static void a_circle_of_parents_is_told_and_nothing_goes_round_it(void **state)
+TEST_WITH(begin, end, a_circle_of_parents_is_told_and_nothing_goes_round_it)
 {
-    (void)state;
     struct relay_options options = {.parent_count = 1};
     place(options.parents[0], "relay", 1);
     add_relay(options);
@@ -459,9 +445,8 @@ static void a_circle_of_parents_is_told_and_nothing_goes_round_it(void **state)
     }
 }
 
-static void the_same_hello_over_two_connections_is_no_circle(void **state)
+TEST_WITH(begin, end, the_same_hello_over_two_connections_is_no_circle)
 {
-    (void)state;
     open_root();
     add_relay((struct relay_options){0});
     struct link_peer first = meet(0);
@@ -478,9 +463,8 @@ static void the_same_hello_over_two_connections_is_no_circle(void **state)
     link_close(late, 0);
 }
 
-static void who_greets_without_end_is_dropped_and_nobody_else(void **state)
+TEST_WITH(begin, end, who_greets_without_end_is_dropped_and_nobody_else)
 {
-    (void)state;
     struct link_frame frame;
     open_root();
     add_relay((struct relay_options){0});
@@ -515,9 +499,8 @@ static void send_bytes(unsigned i, size_t n)
     assert_true(n <= sizeof packet && fake_send(nodes[i], packet, n));
 }
 
-static void who_floods_is_forgotten_and_nobody_else(void **state)
+TEST_WITH(begin, end, who_floods_is_forgotten_and_nobody_else)
 {
-    (void)state;
     struct relay_options options = {.parent_count = 1};
     place(options.parents[0], "nobody", 0);
     add_relay(options);
@@ -544,9 +527,8 @@ static void who_floods_is_forgotten_and_nobody_else(void **state)
     assert_int_equal(relay_status(relays[0]).frames, before + 1);
 }
 
-static void nothing_is_taken_while_the_buffer_is_full_and_nothing_is_lost(void **state)
+TEST_WITH(begin, end, nothing_is_taken_while_the_buffer_is_full_and_nothing_is_lost)
 {
-    (void)state;
     struct link_frame frame;
     struct relay_options options = {.children = 64};
     uint64_t sent = 0, came = 0;
@@ -579,9 +561,8 @@ static void nothing_is_taken_while_the_buffer_is_full_and_nothing_is_lost(void *
     assert_true(relay_takes(relays[0]));
 }
 
-static void a_child_that_does_not_read_is_forgotten(void **state)
+TEST_WITH(begin, end, a_child_that_does_not_read_is_forgotten)
 {
-    (void)state;
     open_root();
     add_relay((struct relay_options){0});
     struct link_peer peer = meet(0);
@@ -691,9 +672,8 @@ static void assert_packets(uint64_t first, const struct link_peer *from)
     }
 }
 
-static void packets_of_a_window_go_up_behind_what_was_said_before_them(void **state)
+TEST_WITH(begin, end, packets_of_a_window_go_up_behind_what_was_said_before_them)
 {
-    (void)state;
     struct link_frame frame;
     open_root();
     add_relay((struct relay_options){0});
@@ -715,9 +695,8 @@ static void packets_of_a_window_go_up_behind_what_was_said_before_them(void **st
     close_window();
 }
 
-static void a_window_that_is_no_window_any_more_is_left(void **state)
+TEST_WITH(begin, end, a_window_that_is_no_window_any_more_is_left)
 {
-    (void)state;
     open_root();
     add_relay((struct relay_options){0});
     (void)meet_beside();
@@ -733,9 +712,8 @@ static void a_window_that_is_no_window_any_more_is_left(void **state)
 }
 
 /* A root on this machine reads windows itself. */
-static void beside_the_root_nobody_is_invited(void **state)
+TEST_WITH(begin, end, beside_the_root_nobody_is_invited)
 {
-    (void)state;
     struct link_frame hello;
     open_root();
     add_relay((struct relay_options){0});
@@ -755,30 +733,4 @@ static void beside_the_root_nobody_is_invited(void **state)
     ask_direct();
     root_takes(MESSAGE_DIRECT, &frame);
     close_window();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(frames_of_each_node_come_to_the_root_and_answers_back, begin, end),
-        cmocka_unit_test_setup_teardown(welcome_tells_the_least_credit_and_the_nearest_port, begin, end),
-        cmocka_unit_test_setup_teardown(what_a_root_of_another_version_says_is_the_nodes_to_refuse, begin, end),
-        cmocka_unit_test_setup_teardown(a_path_that_is_too_long_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(who_did_not_say_hello_is_not_heard, begin, end),
-        cmocka_unit_test_setup_teardown(hellos_of_other_runs_and_versions_are_refused, begin, end),
-        cmocka_unit_test_setup_teardown(more_children_than_may_be_are_refused, begin, end),
-        cmocka_unit_test_setup_teardown(the_latest_hello_of_a_node_counts, begin, end),
-        cmocka_unit_test_setup_teardown(silent_children_are_forgotten_and_then_the_parent_is_left, begin, end),
-        cmocka_unit_test_setup_teardown(a_silent_parent_is_left_for_the_next_one, begin, end),
-        cmocka_unit_test_setup_teardown(a_circle_of_parents_is_told_and_nothing_goes_round_it, begin, end),
-        cmocka_unit_test_setup_teardown(the_same_hello_over_two_connections_is_no_circle, begin, end),
-        cmocka_unit_test_setup_teardown(who_greets_without_end_is_dropped_and_nobody_else, begin, end),
-        cmocka_unit_test_setup_teardown(who_floods_is_forgotten_and_nobody_else, begin, end),
-        cmocka_unit_test_setup_teardown(nothing_is_taken_while_the_buffer_is_full_and_nothing_is_lost, begin, end),
-        cmocka_unit_test_setup_teardown(a_child_that_does_not_read_is_forgotten, begin, end),
-        cmocka_unit_test_setup_teardown(packets_of_a_window_go_up_behind_what_was_said_before_them, begin, end),
-        cmocka_unit_test_setup_teardown(a_window_that_is_no_window_any_more_is_left, begin, end),
-        cmocka_unit_test_setup_teardown(beside_the_root_nobody_is_invited, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,9 @@
 /* What a consumer makes of the messages of a server of runs, also of one that lies. */
 #include "collector/remote/remote_reader.h"
 #include "mdr/dict.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint8_t bytes[READ_FRAME_MAX], dictionary[MESSAGE_DICT_MAX];
 static struct read_frame frame;
@@ -71,9 +67,9 @@ static int feed_record(struct remote_reader *r, uint32_t number, uint32_t aspect
     return remote_reader_feed(r, frame.bytes, frame.size);
 }
 
-static void records_and_losses_are_given_and_counted(void **state)
+TEST_WITH(set_up, tear_down, records_and_losses_are_given_and_counted)
 {
-    struct remote_reader *r = *state;
+    struct remote_reader *r = *test_state;
     const struct read_item loss = {.schema = 1, .order = READ_LOSS, .lost = 17};
     uint64_t age, later;
     assert_int_equal(feed_schema(r, 0, 1, false), 0);
@@ -96,9 +92,9 @@ static void records_and_losses_are_given_and_counted(void **state)
     assert_int_equal(totals.behind, 0);
 }
 
-static void a_record_that_its_process_cannot_have_made_is_refused(void **state)
+TEST_WITH(set_up, tear_down, a_record_that_its_process_cannot_have_made_is_refused)
 {
-    struct remote_reader *r = *state;
+    struct remote_reader *r = *test_state;
     assert_int_equal(feed_schema(r, 0, 1, false), 0);
     assert_int_equal(feed_record(r, 1, 1, 1), BEZEL_EMALFORMED); /* no such schema */
     assert_int_equal(feed_record(r, 0, 0, 1), BEZEL_EMALFORMED);
@@ -109,9 +105,9 @@ static void a_record_that_its_process_cannot_have_made_is_refused(void **state)
     assert_int_equal(remote_reader_totals(r).records, 1);
 }
 
-static void a_schema_that_contradicts_another_is_refused(void **state)
+TEST_WITH(set_up, tear_down, a_schema_that_contradicts_another_is_refused)
 {
-    struct remote_reader *r = *state;
+    struct remote_reader *r = *test_state;
     struct read_message m;
     assert_int_equal(feed_schema(r, 1, 1, false), BEZEL_EMALFORMED); /* 0 is missing */
     assert_int_equal(feed_schema(r, 0, 1, true), 0);
@@ -127,9 +123,9 @@ static void a_schema_that_contradicts_another_is_refused(void **state)
     assert_int_equal(feed_schema(r, 1, 2, false), 0);
 }
 
-static void schemas_are_bounded_and_those_that_are_replaced_do_not_count(void **state)
+TEST_WITH(set_up, tear_down, schemas_are_bounded_and_those_that_are_replaced_do_not_count)
 {
-    struct remote_reader *r = *state;
+    struct remote_reader *r = *test_state;
     struct read_message m;
     uint32_t number = 0;
     int err = 0;
@@ -145,9 +141,9 @@ static void schemas_are_bounded_and_those_that_are_replaced_do_not_count(void **
     assert_in_range(number, 4000, 4200);
 }
 
-static void who_sends_what_no_server_sends_is_refused(void **state)
+TEST_WITH(set_up, tear_down, who_sends_what_no_server_sends_is_refused)
 {
-    struct remote_reader *r = *state;
+    struct remote_reader *r = *test_state;
     struct read_message m = {.type = READ_CREDIT, .credit = 1};
     assert_int_equal(feed(r, &m), BEZEL_EMALFORMED);
     assert_int_equal(remote_reader_feed(r, (const uint8_t *)"nonsense", 8), BEZEL_EMALFORMED);
@@ -161,11 +157,11 @@ static void who_sends_what_no_server_sends_is_refused(void **state)
     assert_non_null(strstr(remote_reader_why(r), "it was restarted"));
 }
 
-static void each_end_has_its_error(void **state)
+TEST_WITH(set_up, tear_down, each_end_has_its_error)
 {
     static const int errors[] = {0,          BEZEL_EINVAL,  BEZEL_ENOENT, BEZEL_EMALFORMED, BEZEL_EVERSION,
                                  BEZEL_ESYS, BEZEL_EUNREACH};
-    struct remote_reader *r = *state;
+    struct remote_reader *r = *test_state;
     for (int why = READ_END_DONE; why <= READ_END_STOPPED; why++) {
         struct read_message m = {.type = READ_END,
                                  .end = {.why = (enum read_end_why)why, .cut = 3, .rest = 4, .behind = 5}};
@@ -176,19 +172,4 @@ static void each_end_has_its_error(void **state)
     assert_int_equal(remote_reader_totals(r).cut, 3);
     assert_int_equal(remote_reader_totals(r).rest, 4);
     assert_int_equal(remote_reader_totals(r).behind, 5);
-}
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(records_and_losses_are_given_and_counted),
-        TEST(a_record_that_its_process_cannot_have_made_is_refused),
-        TEST(a_schema_that_contradicts_another_is_refused),
-        TEST(schemas_are_bounded_and_those_that_are_replaced_do_not_count),
-        TEST(who_sends_what_no_server_sends_is_refused),
-        TEST(each_end_has_its_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

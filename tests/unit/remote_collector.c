@@ -3,13 +3,9 @@
 /* A collector on a node: where it is reached, and how it is started, with what comes in its place. */
 #include "ecs/course/remote_collector.h"
 #include "bezeld/launch/launch_collector.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char nodes[] = "experiment: away\n"
                             "nodes: {here: {}, store: {address: 'tcp://store.example:7767', key: box}}\n"
@@ -26,9 +22,8 @@ static struct experiment *read_experiment(const char *rest)
     return e;
 }
 
-static void it_is_reached_at_the_host_of_its_node(void **state)
+TEST(it_is_reached_at_the_host_of_its_node)
 {
-    (void)state;
     char endpoint[LINK_ENDPOINT_MAX], listen[LINK_ENDPOINT_MAX];
     struct experiment *e = read_experiment("store: {keys: keys}\ncollector: {node: store}\n");
     assert_int_equal(experiment_collector_node(e), 1);
@@ -39,9 +34,8 @@ static void it_is_reached_at_the_host_of_its_node(void **state)
     experiment_free(e);
 }
 
-static void an_address_of_its_own_is_that_of_the_packets(void **state)
+TEST(an_address_of_its_own_is_that_of_the_packets)
 {
-    (void)state;
     char endpoint[LINK_ENDPOINT_MAX], listen[LINK_ENDPOINT_MAX];
     struct experiment *e = read_experiment("store: {keys: keys, listen: 'tcp://198.51.100.9:*'}\n"
                                            "collector: {node: store, control: 'tcp://eth0:99'}\n");
@@ -70,9 +64,8 @@ static bool has(char *const *argv, const char *option)
     return *argv != NULL;
 }
 
-static void its_command_line_is_made_from_the_experiment(void **state)
+TEST(its_command_line_is_made_from_the_experiment)
 {
-    (void)state;
     static struct launch_collector c;
     static const uint8_t run[16] = {0xb0, 0xe1, [15] = 0xef};
     struct experiment *e =
@@ -120,9 +113,8 @@ static void its_command_line_is_made_from_the_experiment(void **state)
     experiment_free(e);
 }
 
-static void an_inner_collector_passes_on_to_the_parents_that_it_is_told(void **state)
+TEST(an_inner_collector_passes_on_to_the_parents_that_it_is_told)
 {
-    (void)state;
     static struct launch_collector c;
     static const uint8_t run[16] = {0xb0, 0xe1, [15] = 0xef};
     static const char parents[EXPERIMENT_PARENTS_MAX][LAUNCH_COLLECTOR_ENDPOINT] = {"tcp://192.0.2.1:5", "ipc:///x"};
@@ -158,15 +150,4 @@ static void an_inner_collector_passes_on_to_the_parents_that_it_is_told(void **s
     assert_false(launch_collector_make(e, &o, "server", &c)); /* it stores nothing */
     assert_false(launch_collector_make(e, &o, "discard", &c));
     experiment_free(e);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_reached_at_the_host_of_its_node),
-        cmocka_unit_test(an_address_of_its_own_is_that_of_the_packets),
-        cmocka_unit_test(its_command_line_is_made_from_the_experiment),
-        cmocka_unit_test(an_inner_collector_passes_on_to_the_parents_that_it_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,14 +10,10 @@
 #include "mdr/message.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int64_t standing; /* the time at which the clock stands; 0: it goes */
 
@@ -151,9 +147,8 @@ static bool take(uint32_t id, struct message_reply reply)
 
 /* ---- Requesting -------------------------------------------------------------------------------------------------- */
 
-static void it_is_requested_until_it_serves(void **state)
+TEST_WITH(begin, end, it_is_requested_until_it_serves)
 {
-    (void)state;
     serve();
     remote_session_start(&s, &caller, 0);
     assert_int_equal(taken()->command.verb, VERB_QUERY); /* for its life */
@@ -180,9 +175,8 @@ static void it_is_requested_until_it_serves(void **state)
     assert_false(s.left);
 }
 
-static void where_nobody_serves_the_remedy_is_told(void **state)
+TEST_WITH(begin, end, where_nobody_serves_the_remedy_is_told)
 {
-    (void)state;
     char expected[REMOTE_SESSION_WHY_MAX];
     snprintf(expected, sizeof expected,
              "no bezeld serves there: start one with `bezeld --control %s`, or leave `address` out of the file",
@@ -211,9 +205,8 @@ static void where_nobody_serves_the_remedy_is_told(void **state)
 
 /* ---- Answers ----------------------------------------------------------------------------------------------------- */
 
-static void what_ends_a_session_says_why(void **state)
+TEST_WITH(begin, end, what_ends_a_session_says_why)
 {
-    (void)state;
     static const struct message_reply refused = {.answer = ANSWER_REFUSED, .text = "no room"},
                                       took = {.answer = ANSWER_TAKEN, .text = "taken over"},
                                       failed = {.state = DAEMON_FAILED, .answer = ANSWER_NODE, .text = "it failed"};
@@ -254,9 +247,8 @@ static void what_ends_a_session_says_why(void **state)
 }
 
 /* Commands that were on their way when it ended find none. That is no news: why it is over stays. */
-static void a_session_that_is_over_takes_what_says_that_it_is_absent(void **state)
+TEST_WITH(begin, end, a_session_that_is_over_takes_what_says_that_it_is_absent)
 {
-    (void)state;
     be_served();
     assert_true(take(7, (struct message_reply){.state = DAEMON_FAILED, .answer = ANSWER_NODE, .text = "told to end"}));
     assert_int_equal(s.phase, REMOTE_SESSION_OVER);
@@ -267,9 +259,8 @@ static void a_session_that_is_over_takes_what_says_that_it_is_absent(void **stat
     assert_string_equal(s.why, "told to end");
 }
 
-static void a_session_that_was_stopped_is_over_with_its_answer(void **state)
+TEST_WITH(begin, end, a_session_that_was_stopped_is_over_with_its_answer)
 {
-    (void)state;
     be_served();
     remote_session_stopped(&s, 9);
     assert_int_equal(requests_after(SOON + 1, REMOTE_SESSION_SILENCE + 1), 0); /* a bezeld that ends may be gone */
@@ -284,9 +275,8 @@ static void a_session_that_was_stopped_is_over_with_its_answer(void **state)
     assert_int_equal(s.stop, 0);
 }
 
-static void a_silent_session_is_requested_again(void **state)
+TEST_WITH(begin, end, a_silent_session_is_requested_again)
 {
-    (void)state;
     be_served();
     assert_int_equal(requests_after(SOON + 1, REMOTE_SESSION_SILENCE), 0);
     s.child = true; /* waitpid() would tell */
@@ -353,26 +343,23 @@ static void assert_asked_at_once_and_answers(const char *text)
     assert_int_equal(s.phase, REMOTE_SESSION_OVER);
 }
 
-static void a_bezeld_that_was_restarted_is_asked_at_once_and_may_resume(void **state)
+TEST_WITH(begin, end, a_bezeld_that_was_restarted_is_asked_at_once_and_may_resume)
 {
-    (void)state;
     assert_asked_at_once_and_answers("");
     assert_string_equal(s.why, "it was restarted, and resumes the session");
     assert_false(s.left);
 }
 
-static void a_bezeld_that_begins_anew_has_left_the_earlier_session(void **state)
+TEST_WITH(begin, end, a_bezeld_that_begins_anew_has_left_the_earlier_session)
 {
-    (void)state;
     assert_asked_at_once_and_answers("the session continues no earlier one");
     assert_string_equal(s.why, "it was restarted, and begins a new session");
     assert_true(s.left);
 }
 
 /* Twice is not once: the second restart comes before the first one's answer, which never does, or comes too late. */
-static void a_bezeld_that_is_restarted_again_before_its_answer_came_is_asked_again(void **state)
+TEST_WITH(begin, end, a_bezeld_that_is_restarted_again_before_its_answer_came_is_asked_again)
 {
-    (void)state;
     static const struct message_reply anew = {.state = DAEMON_ACTIVE,
                                               .answer = ANSWER_SESSION,
                                               .begun = true,
@@ -402,22 +389,4 @@ static void a_bezeld_that_is_restarted_again_before_its_answer_came_is_asked_aga
     assert_int_equal(s.phase, REMOTE_SESSION_OVER);
     assert_string_equal(s.why, "it was restarted, and begins a new session");
     assert_true(s.left);
-}
-
-#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SESSION_TEST(it_is_requested_until_it_serves),
-        SESSION_TEST(where_nobody_serves_the_remedy_is_told),
-        SESSION_TEST(what_ends_a_session_says_why),
-        SESSION_TEST(a_session_that_is_over_takes_what_says_that_it_is_absent),
-        SESSION_TEST(a_session_that_was_stopped_is_over_with_its_answer),
-        SESSION_TEST(a_silent_session_is_requested_again),
-        SESSION_TEST(a_bezeld_that_was_restarted_is_asked_at_once_and_may_resume),
-        SESSION_TEST(a_bezeld_that_begins_anew_has_left_the_earlier_session),
-        SESSION_TEST(a_bezeld_that_is_restarted_again_before_its_answer_came_is_asked_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,16 +4,13 @@
 #include "base/file.h"
 #include "base/table.h"
 #include "run/rundb/rundb.h"
+#include "tests/lib/test.h"
 #include "tests/lib/written_report.h"
 
 #include <float.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static bool running; /* of those without an end: somebody runs them */
 
@@ -44,9 +41,8 @@ static void check_golden(const struct sample *s, report_writer *write, bool all,
     free(text);
 }
 
-static void a_run_that_held_reads_as_recorded(void **state)
+TEST(a_run_that_held_reads_as_recorded)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     check_golden(&s, report_text, false, "held.txt");
@@ -54,9 +50,8 @@ static void a_run_that_held_reads_as_recorded(void **state)
     check_golden(&s, report_json, false, "held.json");
 }
 
-static void a_troubled_run_reads_as_recorded(void **state)
+TEST(a_troubled_run_reads_as_recorded)
 {
-    (void)state;
     struct sample s;
     sample_troubled(&s);
     check_golden(&s, report_text, false, "troubled.txt");
@@ -64,9 +59,8 @@ static void a_troubled_run_reads_as_recorded(void **state)
     check_golden(&s, report_json, false, "troubled.json");
 }
 
-static void values_of_spans_counters_and_gauges_read_as_recorded(void **state)
+TEST(values_of_spans_counters_and_gauges_read_as_recorded)
 {
-    (void)state;
     struct sample s;
     sample_kinds_held(&s);
     s.labels[0] = (struct label_statistics){
@@ -90,9 +84,8 @@ static void values_of_spans_counters_and_gauges_read_as_recorded(void **state)
     check_golden(&s, report_json, false, "kinds.json");
 }
 
-static void flight_recorders_show_what_they_overwrote(void **state)
+TEST(flight_recorders_show_what_they_overwrote)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     sample_recorder(&s, 1);
@@ -102,9 +95,8 @@ static void flight_recorders_show_what_they_overwrote(void **state)
 }
 
 /* It is another one for processes that are started than for those that are attached to. */
-static void the_remedy_of_a_full_ring_is_named(void **state)
+TEST(the_remedy_of_a_full_ring_is_named)
 {
-    (void)state;
     struct sample s;
     sample_full_rings(&s, false);
     s.experiment.adapt.policy = POLICY_NONE;
@@ -132,9 +124,8 @@ static void the_remedy_of_a_full_ring_is_named(void **state)
 }
 
 /* Where the notes say that threads found no ring; records without a ring have other causes, too. */
-static void the_remedy_of_too_few_rings_is_named(void **state)
+TEST(the_remedy_of_too_few_rings_is_named)
 {
-    (void)state;
     struct sample s;
     sample_full_rings(&s, false);
     s.experiment.sensing.ring_threads = 200;
@@ -167,9 +158,8 @@ static void the_remedy_of_too_few_rings_is_named(void **state)
     free(text);
 }
 
-static void a_trace_of_more_streams_than_can_be_opened_is_merged(void **state)
+TEST(a_trace_of_more_streams_than_can_be_opened_is_merged)
 {
-    (void)state;
     struct sample s;
     static struct summary_stream many[1019];
     sample_held(&s);
@@ -187,9 +177,8 @@ static void a_trace_of_more_streams_than_can_be_opened_is_merged(void **state)
     free(text);
 }
 
-static void a_trace_with_more_than_the_books_says_how_it_is_counted(void **state)
+TEST(a_trace_with_more_than_the_books_says_how_it_is_counted)
 {
-    (void)state;
     struct sample s;
     sample_troubled(&s);
     s.summary.behind = true;
@@ -199,9 +188,8 @@ static void a_trace_with_more_than_the_books_says_how_it_is_counted(void **state
 }
 
 /* A limit breaks on two nodes, again and again on one; a snapshot is taken on both, and one by hand; a node is off. */
-static void the_timeline_is_in_order(void **state)
+TEST(the_timeline_is_in_order)
 {
-    (void)state;
     enum { COLUMNS = 800 };
     static struct history_column columns[3][COLUMNS];
     struct sample s;
@@ -266,9 +254,8 @@ static void the_timeline_is_in_order(void **state)
     check_golden(&s, report_json, false, "timeline-all.json");
 }
 
-static void it_says_where_babeltrace2_comes_from(void **state)
+TEST(it_says_where_babeltrace2_comes_from)
 {
-    (void)state;
     struct sample s;
     struct verdict *v;
     sample_held(&s);
@@ -288,9 +275,8 @@ static void it_says_where_babeltrace2_comes_from(void **state)
     verdict_free(v);
 }
 
-static void notes_beyond_the_first_24_are_counted_and_shown_with_all(void **state)
+TEST(notes_beyond_the_first_24_are_counted_and_shown_with_all)
 {
-    (void)state;
     static struct summary_note notes[30];
     static char texts[27][16];
     struct sample s;
@@ -324,9 +310,8 @@ static void notes_beyond_the_first_24_are_counted_and_shown_with_all(void **stat
     free(text);
 }
 
-static void a_run_that_was_aborted_says_so(void **state)
+TEST(a_run_that_was_aborted_says_so)
 {
-    (void)state;
     struct sample s;
     sample_troubled(&s);
     s.summary.property_count = 2;
@@ -335,9 +320,8 @@ static void a_run_that_was_aborted_says_so(void **state)
 }
 
 /* It was stored, and let go by the operator's wish: that is neither a loss nor a doubt. */
-static void what_expired_from_the_store_is_stored_and_said(void **state)
+TEST(what_expired_from_the_store_is_stored_and_said)
 {
-    (void)state;
     struct sample s;
     struct summary_stream streams[] = {{0, 300, false, {12, 290, 9000}}};
     sample_held(&s);
@@ -354,9 +338,8 @@ static void what_expired_from_the_store_is_stored_and_said(void **state)
     free(text);
 }
 
-static void unknown_records_are_shown_with_the_ordinal_after_which(void **state)
+TEST(unknown_records_are_shown_with_the_ordinal_after_which)
 {
-    (void)state;
     struct sample s;
     struct summary_stream streams[] = {{0, 300, true, {0}}, {1, 302, false, {0}}, {7, 0, true, {0}}};
     sample_held(&s);
@@ -374,9 +357,8 @@ static void unknown_records_are_shown_with_the_ordinal_after_which(void **state)
     check_golden(&s, report_json, false, "vanished.json");
 }
 
-static void processes_that_were_not_observed_are_shown_with_their_node_or_parent(void **state)
+TEST(processes_that_were_not_observed_are_shown_with_their_node_or_parent)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.nodes[0].unobserved = 1;
@@ -392,9 +374,8 @@ static void processes_that_were_not_observed_are_shown_with_their_node_or_parent
     free(text);
 }
 
-static void where_no_process_was_observed_the_books_say_how_many_were_not(void **state)
+TEST(where_no_process_was_observed_the_books_say_how_many_were_not)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.nodes[0].unobserved = 1;
@@ -415,9 +396,8 @@ static void check_sentence(const struct sample *s, const char *expected)
     free(text);
 }
 
-static void what_a_verdict_hides_is_in_its_sentence(void **state)
+TEST(what_a_verdict_hides_is_in_its_sentence)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     check_sentence(&s,
@@ -471,9 +451,8 @@ static void what_a_verdict_hides_is_in_its_sentence(void **state)
 }
 
 /* What processes of a node made together is not known if each began when the one before had ended. */
-static void why_a_limit_over_followers_was_not_judged_is_said(void **state)
+TEST(why_a_limit_over_followers_was_not_judged_is_said)
 {
-    (void)state;
     for (int follows = 0; follows < 2; follows++) {
         struct sample s;
         sample_held(&s);
@@ -493,9 +472,8 @@ static void why_a_limit_over_followers_was_not_judged_is_said(void **state)
     }
 }
 
-static void what_was_recorded_behind_a_jump_of_a_clock_is_not_known(void **state)
+TEST(what_was_recorded_behind_a_jump_of_a_clock_is_not_known)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.notes[0] = (struct summary_note){.at = sample_time(1), .name = "", .code = "BEZEL-CLOCK-JUMPED", .text = ""};
@@ -508,9 +486,8 @@ static void what_was_recorded_behind_a_jump_of_a_clock_is_not_known(void **state
                    "jump of its clock (the notes say how long it was).");
 }
 
-static void losses_of_an_aborted_run_are_unknown(void **state)
+TEST(losses_of_an_aborted_run_are_unknown)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.summary.property_count = 2;
@@ -529,9 +506,8 @@ static void losses_of_an_aborted_run_are_unknown(void **state)
     free(text);
 }
 
-static void a_run_that_goes_on_calls_its_rest_in_flight(void **state)
+TEST(a_run_that_goes_on_calls_its_rest_in_flight)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.summary.property_count = 2;
@@ -581,9 +557,8 @@ static const struct said said[] = {
 };
 
 /* The sentence depends on the verdict alone: a verdict made by hand is printed as it is. */
-static void the_sentence_names_what_did_not_hold(void **state)
+TEST(the_sentence_names_what_did_not_hold)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         struct sample s;
         sample_held(&s);
@@ -605,9 +580,8 @@ static void the_sentence_names_what_did_not_hold(void **state)
     }
 }
 
-static void a_limit_that_several_nodes_violated_is_shown_with_their_number(void **state)
+TEST(a_limit_that_several_nodes_violated_is_shown_with_their_number)
 {
-    (void)state;
     struct sample s;
     sample_troubled(&s);
     s.rows[2].violated = s.rows[2].held;
@@ -620,9 +594,8 @@ static void a_limit_that_several_nodes_violated_is_shown_with_their_number(void 
     free(text);
 }
 
-static void lines_fit_a_wide_terminal_and_hold_no_control_characters(void **state)
+TEST(lines_fit_a_wide_terminal_and_hold_no_control_characters)
 {
-    (void)state;
     struct sample s;
     sample_troubled(&s);
     char *text = written(&s, report_text, true);
@@ -637,9 +610,8 @@ static void lines_fit_a_wide_terminal_and_hold_no_control_characters(void **stat
 }
 
 /* An escape sequence in a name, as one byte of Latin-1 too, moves no cursor. */
-static void names_do_nothing_to_a_terminal(void **state)
+TEST(names_do_nothing_to_a_terminal)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.properties[3] = (struct summary_property){"name", "\033[2Jvideo\xc2\x9b"
@@ -660,9 +632,8 @@ static void names_do_nothing_to_a_terminal(void **state)
 }
 
 /* A change by an operator has its time, among what else happened, and is no note. */
-static void changes_of_aspects_are_in_the_timeline(void **state)
+TEST(changes_of_aspects_are_in_the_timeline)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.notes[0] = (struct summary_note){
@@ -684,9 +655,8 @@ static void changes_of_aspects_are_in_the_timeline(void **state)
     free(text);
 }
 
-static void jq_reads_the_json(void **state)
+TEST(jq_reads_the_json)
 {
-    (void)state;
     if (system("command -v jq >/dev/null") != 0) {
         puts("jq is not installed");
         skip();
@@ -706,9 +676,8 @@ static void jq_reads_the_json(void **state)
     free(text);
 }
 
-static void a_table_is_sorted_behind_its_first_row(void **state)
+TEST(a_table_is_sorted_behind_its_first_row)
 {
-    (void)state;
     static const char *const heads[] = {"node", "n"};
     static const char *const names[] = {"desk10", "desk2", "studio", "desk1"};
     char *text;
@@ -727,49 +696,12 @@ static void a_table_is_sorted_behind_its_first_row(void **state)
     free(text);
 }
 
-static void a_clock_that_stamped_nothing_has_an_unknown_error(void **state)
+TEST(a_clock_that_stamped_nothing_has_an_unknown_error)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.nodes[0].clock = (struct builtin_clocks){0};
     char *text = written(&s, report_text, true);
     assert_non_null(strstr(text, "  studio  unknown                unknown      0"));
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_is_sorted_behind_its_first_row),
-        cmocka_unit_test(a_clock_that_stamped_nothing_has_an_unknown_error),
-        cmocka_unit_test(a_run_that_held_reads_as_recorded),
-        cmocka_unit_test(a_troubled_run_reads_as_recorded),
-        cmocka_unit_test(values_of_spans_counters_and_gauges_read_as_recorded),
-        cmocka_unit_test(flight_recorders_show_what_they_overwrote),
-        cmocka_unit_test(the_remedy_of_a_full_ring_is_named),
-        cmocka_unit_test(the_remedy_of_too_few_rings_is_named),
-        cmocka_unit_test(a_trace_of_more_streams_than_can_be_opened_is_merged),
-        cmocka_unit_test(a_trace_with_more_than_the_books_says_how_it_is_counted),
-        cmocka_unit_test(the_timeline_is_in_order),
-        cmocka_unit_test(it_says_where_babeltrace2_comes_from),
-        cmocka_unit_test(notes_beyond_the_first_24_are_counted_and_shown_with_all),
-        cmocka_unit_test(a_run_that_was_aborted_says_so),
-        cmocka_unit_test(what_expired_from_the_store_is_stored_and_said),
-        cmocka_unit_test(unknown_records_are_shown_with_the_ordinal_after_which),
-        cmocka_unit_test(processes_that_were_not_observed_are_shown_with_their_node_or_parent),
-        cmocka_unit_test(where_no_process_was_observed_the_books_say_how_many_were_not),
-        cmocka_unit_test(what_a_verdict_hides_is_in_its_sentence),
-        cmocka_unit_test(why_a_limit_over_followers_was_not_judged_is_said),
-        cmocka_unit_test(what_was_recorded_behind_a_jump_of_a_clock_is_not_known),
-        cmocka_unit_test(losses_of_an_aborted_run_are_unknown),
-        cmocka_unit_test(a_run_that_goes_on_calls_its_rest_in_flight),
-        cmocka_unit_test(the_sentence_names_what_did_not_hold),
-        cmocka_unit_test(a_limit_that_several_nodes_violated_is_shown_with_their_number),
-        cmocka_unit_test(lines_fit_a_wide_terminal_and_hold_no_control_characters),
-        cmocka_unit_test(names_do_nothing_to_a_terminal),
-        cmocka_unit_test(changes_of_aspects_are_in_the_timeline),
-        cmocka_unit_test(jq_reads_the_json),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* The page of a report: its data are those of the summary, whatever that holds, in less than 2 MB. */
+#include "tests/lib/test.h"
 #include "tests/lib/written_report.h"
 
 #include <float.h>
@@ -34,9 +35,8 @@ static char *data_of(const char *page, const char *id)
 }
 
 /* Names come from files and foreign programs; a run may be empty, or have no length. */
-static void a_page_has_no_markup_of_the_run(void **state)
+TEST(a_page_has_no_markup_of_the_run)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.experiment.name = (char *)"</title><script>alert(2)</script>";
@@ -61,9 +61,8 @@ static struct history_series series_of(struct history_column *columns, size_t co
 }
 
 /* What a limit reads has a plot with its bound. */
-static void metrics_that_no_limit_reads_have_their_values_in_the_page(void **state)
+TEST(metrics_that_no_limit_reads_have_their_values_in_the_page)
 {
-    (void)state;
     struct history_column columns[] = {{sample_time(1), 1, 1, 30, 30, 30, false},
                                        {sample_time(9), 2, 2, 28, 31, 29.5, false}};
     struct sample s;
@@ -85,9 +84,8 @@ static void metrics_that_no_limit_reads_have_their_values_in_the_page(void **sta
 }
 
 /* A field of a program may hold any number, and a daemon may not be believed either. */
-static void numbers_of_any_size_leave_the_page_whole(void **state)
+TEST(numbers_of_any_size_leave_the_page_whole)
 {
-    (void)state;
     static struct history_column columns[COLUMNS];
     static const double far[] = {DBL_MAX, -DBL_MAX, 30, DBL_MIN, NAN, INFINITY};
     struct sample s;
@@ -111,9 +109,8 @@ static void numbers_of_any_size_leave_the_page_whole(void **state)
 }
 
 /* A column of the plot is {time, least, most, last}; null is unknown. */
-static void a_plot_has_the_columns_of_the_summary(void **state)
+TEST(a_plot_has_the_columns_of_the_summary)
 {
-    (void)state;
     struct history_column columns[] = {{sample_time(0), 2, 2, 28.5, 31, 30, false},
                                        {sample_time(1), 3, 2, 29, 30, 29.5, false}, /* then unknown */
                                        {sample_time(2), 1, 0, NAN, NAN, NAN, false}};
@@ -131,9 +128,8 @@ static void a_plot_has_the_columns_of_the_summary(void **state)
 }
 
 /* Of what does not fit it has the first, and says how many more there are. */
-static void the_page_of_a_large_run_is_bounded(void **state)
+TEST(the_page_of_a_large_run_is_bounded)
 {
-    (void)state;
     enum { PROCESSES = 10000, DECISIONS = 100000, SERIES = 300 };
     static struct history_column columns[COLUMNS];
     struct sample s;
@@ -179,9 +175,8 @@ static void the_page_of_a_large_run_is_bounded(void **state)
 }
 
 /* Plots hatch all of them, in order of the run's time, though the list in the report may be cut short. */
-static void a_page_tells_when_limits_were_violated_on_any_node(void **state)
+TEST(a_page_tells_when_limits_were_violated_on_any_node)
 {
-    (void)state;
     enum { VIOLATIONS = 20000 };
     struct sample s;
     sample_troubled(&s);
@@ -212,15 +207,3 @@ static void a_page_tells_when_limits_were_violated_on_any_node(void **state)
 }
 
 /* Some are repeated, in other processes: these are counted with the first. */
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_has_no_markup_of_the_run),
-        cmocka_unit_test(metrics_that_no_limit_reads_have_their_values_in_the_page),
-        cmocka_unit_test(numbers_of_any_size_leave_the_page_whole),
-        cmocka_unit_test(a_plot_has_the_columns_of_the_summary),
-        cmocka_unit_test(a_page_tells_when_limits_were_violated_on_any_node),
-        cmocka_unit_test(the_page_of_a_large_run_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* The text of a report without --all: on a screen where the run went well, and else with all that went wrong. */
 #include "run/rundb/rundb.h"
+#include "tests/lib/test.h"
 #include "tests/lib/written_report.h"
 
 #include <string.h>
@@ -16,9 +17,8 @@ static size_t lines_of(const char *text)
 }
 
 /* However much there is of each kind; what does not fit is counted. */
-static void a_run_that_went_well_fits_a_screen(void **state)
+TEST(a_run_that_went_well_fits_a_screen)
 {
-    (void)state;
     enum { MANY = 40 };
     static struct experiment_limit limits[MANY];
     static struct builtin_limit rows[MANY];
@@ -141,9 +141,8 @@ static void check_limits(const struct verdict *v, const struct sample *s, char *
                 assert_true(strncmp(line + 2, verdict_name(v->limits[i].is), strcspn(line + 2, " ")) == 0);
 }
 
-static void the_short_text_has_what_a_verdict_is_not_green_for(void **state)
+TEST(the_short_text_has_what_a_verdict_is_not_green_for)
 {
-    (void)state;
     static const char *const says[] = {"node studio vanished",
                                        "client.1 (4712): it went on when bezeld had ended",
                                        "Not observed: 1 process",
@@ -178,9 +177,8 @@ static void the_short_text_has_what_a_verdict_is_not_green_for(void **state)
     }
 }
 
-static void where_not_all_fits_what_went_wrong_comes_first(void **state)
+TEST(where_not_all_fits_what_went_wrong_comes_first)
 {
-    (void)state;
     enum { MANY = 40 };
     static struct summary_program programs[MANY];
     static struct summary_event events[MANY];
@@ -216,9 +214,8 @@ static void where_not_all_fits_what_went_wrong_comes_first(void **state)
 
 /* Of decisions those that end collection, of records too late for control those that were, of nodes those in trouble.
  */
-static void the_short_text_leaves_out_what_explains_nothing(void **state)
+TEST(the_short_text_leaves_out_what_explains_nothing)
 {
-    (void)state;
     struct sample s;
     sample_troubled(&s);
     char *text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
@@ -239,15 +236,4 @@ static void the_short_text_leaves_out_what_explains_nothing(void **state)
     text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
     assert_non_null(strstr(text, "\nClocks compared\n  desk1: 7 exchanges of times contradicted "));
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_that_went_well_fits_a_screen),
-        cmocka_unit_test(the_short_text_has_what_a_verdict_is_not_green_for),
-        cmocka_unit_test(where_not_all_fits_what_went_wrong_comes_first),
-        cmocka_unit_test(the_short_text_leaves_out_what_explains_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,27 +3,20 @@
 #include "base/retry_timer.h"
 
 #include "tests/lib/seed.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 enum { FIRST = 30, LONGEST = 320, SHORTEST = 10 };
 
-static void a_new_one_is_due(void **unused)
+TEST(a_new_one_is_due)
 {
-    (void)unused;
     struct retry_timer t = {0};
     assert_true(retry_timer_is_due(&t));
     retry_timer_pass(&t, 5);
     assert_true(retry_timer_is_due(&t));
 }
 
-static void each_failure_in_a_row_doubles_the_pause_up_to_the_longest(void **unused)
+TEST(each_failure_in_a_row_doubles_the_pause_up_to_the_longest)
 {
-    (void)unused;
     static const int64_t pauses[] = {30, 60, 120, 240, 320, 320, 320};
     struct retry_timer t = {0};
     for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
@@ -36,9 +29,8 @@ static void each_failure_in_a_row_doubles_the_pause_up_to_the_longest(void **unu
     }
 }
 
-static void a_failure_of_something_new_waits_as_long_as_the_last_one(void **unused)
+TEST(a_failure_of_something_new_waits_as_long_as_the_last_one)
 {
-    (void)unused;
     struct retry_timer t = {0};
     retry_timer_fail(&t, false, FIRST, LONGEST);
     assert_int_equal(t.pause, FIRST);
@@ -49,9 +41,8 @@ static void a_failure_of_something_new_waits_as_long_as_the_last_one(void **unus
     assert_int_equal(t.waited, 0);
 }
 
-static void each_success_halves_the_pause_down_to_the_shortest(void **unused)
+TEST(each_success_halves_the_pause_down_to_the_shortest)
 {
-    (void)unused;
     static const int64_t pauses[] = {35, 17, 10, 10};
     struct retry_timer t = {.pause = 70};
     for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
@@ -60,9 +51,8 @@ static void each_success_halves_the_pause_down_to_the_shortest(void **unused)
     }
 }
 
-static void no_time_is_too_long_to_count(void **unused)
+TEST(no_time_is_too_long_to_count)
 {
-    (void)unused;
     struct retry_timer t = {.pause = INT64_MAX};
     for (int i = 0; i < 3; i++)
         retry_timer_pass(&t, INT64_MAX - 1);
@@ -94,9 +84,8 @@ static int64_t oracle_pause(const struct oracle *o, int64_t first, int64_t longe
     return pause;
 }
 
-static void whatever_happens_it_is_as_the_list_says(void **unused)
+TEST(whatever_happens_it_is_as_the_list_says)
 {
-    (void)unused;
     uint64_t seed = seed_start();
     for (int round = 0; round < 300; round++) {
         struct retry_timer t = {0};
@@ -125,17 +114,4 @@ static void whatever_happens_it_is_as_the_list_says(void **unused)
             assert_int_equal(retry_timer_is_due(&t), o.waited >= pause);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_one_is_due),
-        cmocka_unit_test(each_failure_in_a_row_doubles_the_pause_up_to_the_longest),
-        cmocka_unit_test(a_failure_of_something_new_waits_as_long_as_the_last_one),
-        cmocka_unit_test(each_success_halves_the_pause_down_to_the_shortest),
-        cmocka_unit_test(no_time_is_too_long_to_count),
-        cmocka_unit_test(whatever_happens_it_is_as_the_list_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,18 +14,15 @@
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <limits.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(work, (int64, thread, "1"), (int64, number, "1"));
 
@@ -146,9 +143,8 @@ static void be_a_thousand(void *unused)
     end_all(threads, 1000);
 }
 
-static void a_thousand_threads_have_a_ring_each_and_every_record_is_there(void **state)
+TEST(a_thousand_threads_have_a_ring_each_and_every_record_is_there)
 {
-    (void)state;
     struct message_books_row row = observe(be_a_thousand, "1000");
     bool taken[1000] = {false};
     for (int i = 0; i < 1000; i++) {
@@ -173,9 +169,8 @@ static void be_one_too_many(void *unused)
     pthread_join(begin(record_alone, LATE), NULL);
 }
 
-static void the_thread_beyond_the_last_ring_is_counted(void **state)
+TEST(the_thread_beyond_the_last_ring_is_counted)
 {
-    (void)state;
     struct message_books_row row = observe(be_one_too_many, "1024");
     int without = 0;
     for (int i = 0; i <= SEGMENT_RINGS_MAX; i++) {
@@ -205,9 +200,8 @@ static void be_two_of_one_ring(void *unused)
     pthread_join(begin(record_alone, 2), NULL);
 }
 
-static void a_single_ring_goes_from_thread_to_thread(void **state)
+TEST(a_single_ring_goes_from_thread_to_thread)
 {
-    (void)state;
     struct message_books_row row = observe(be_two_of_one_ring, "1");
     assert_int_equal(of[0].numbers, RECORDS);
     assert_int_equal(of[1].numbers, 0);
@@ -236,9 +230,8 @@ static void take_four_rings(void *unused)
     end_all(threads, 4);
 }
 
-static void rings_that_nobody_had_take_no_memory(void **state)
+TEST(rings_that_nobody_had_take_no_memory)
 {
-    (void)state;
     struct message_books_row row = observe(take_four_rings, "1024");
     assert_int_equal(row.attempts, 4 * RECORDS);
     assert_int_equal(f.stream_count, 4);
@@ -265,7 +258,13 @@ static uint32_t rings_by(const char *value, const char **code)
     return rings;
 }
 
-static void the_environment_sets_how_many_rings_there_are(void **state)
+static int scratch_and_guard(void **state)
+{
+    sigbus_guard_init();
+    return scratch_begin(state);
+}
+
+TEST_WITH(scratch_and_guard, scratch_end, the_environment_sets_how_many_rings_there_are)
 {
     static const struct {
         const char *value;
@@ -274,7 +273,6 @@ static void the_environment_sets_how_many_rings_there_are(void **state)
     static const char *const bad[] = {
         "", "0", "1025", "-1", "+7", " 7", "7 ", "1e3", "0x10", "4294967424", "18446744073709551617"};
     const char *code;
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         assert_int_equal(rings_by(good[i].value, &code), good[i].rings);
         assert_null(code);
@@ -301,12 +299,11 @@ static int attach_with(const struct segment_owned *own, uint32_t rings, uint64_t
     return 0;
 }
 
-static void a_head_that_claims_other_rings_than_it_has_is_refused(void **state)
+TEST_WITH(scratch_and_guard, scratch_end, a_head_that_claims_other_rings_than_it_has_is_refused)
 {
     static const uint32_t claims[] = {0, 1, 127, 129, 1024, 1025, 65536, UINT32_MAX / 2 + 1, UINT32_MAX};
     struct segment_owned own = {.fd = -1};
     uint32_t seen;
-    (void)state;
     assert_true(segment_create(&own, scratch_dir));
     uint64_t honest = own.bytes;
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
@@ -325,24 +322,4 @@ static void a_head_that_claims_other_rings_than_it_has_is_refused(void **state)
     own.segment->version--;
     assert_int_equal(attach_with(&own, SEGMENT_RINGS_DEFAULT, honest, &seen), BEZEL_EVERSION);
     segment_forget(&own);
-}
-
-static int scratch_and_guard(void **state)
-{
-    sigbus_guard_init();
-    return scratch_begin(state);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thousand_threads_have_a_ring_each_and_every_record_is_there),
-        cmocka_unit_test(the_thread_beyond_the_last_ring_is_counted),
-        cmocka_unit_test(a_single_ring_goes_from_thread_to_thread),
-        cmocka_unit_test(rings_that_nobody_had_take_no_memory),
-        cmocka_unit_test_setup_teardown(the_environment_sets_how_many_rings_there_are, scratch_and_guard, scratch_end),
-        cmocka_unit_test_setup_teardown(a_head_that_claims_other_rings_than_it_has_is_refused, scratch_and_guard,
-                                        scratch_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,12 +7,12 @@
 #include "bezeld/node/rt_setup.h"
 #include "base/clock.h"
 #include "mdr/link/link.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { DEADLINE_POLICY = 6, SKIP = 77 };
 
@@ -184,9 +182,8 @@ static void become_fifo(void)
     MUST(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == SCHED_OTHER);
 }
 
-static void fifo_has_its_priority_and_is_not_inherited(void **state)
+TEST(fifo_has_its_priority_and_is_not_inherited)
 {
-    (void)state;
     in_a_process(become_fifo);
 }
 
@@ -218,9 +215,8 @@ static void become_deadline(void)
     MUST(state.policy == SCHED_OTHER && state.runtime == 0);
 }
 
-static void deadline_has_its_reservation(void **state)
+TEST(deadline_has_its_reservation)
 {
-    (void)state;
     in_a_process(become_deadline);
 }
 
@@ -252,9 +248,8 @@ static void overbook(void)
     MUST(rt_setup_read().policy == SCHED_OTHER);
 }
 
-static void a_reservation_that_does_not_fit_is_reported(void **state)
+TEST(a_reservation_that_does_not_fit_is_reported)
 {
-    (void)state;
     in_a_process(overbook);
 }
 
@@ -280,9 +275,8 @@ static void lock_memory(void)
     MUST(rt_setup_read().locked_bytes >= state.locked_bytes + later); /* what is mapped later is locked too */
 }
 
-static void locked_memory_is_present_and_grows(void **state)
+TEST(locked_memory_is_present_and_grows)
 {
-    (void)state;
     in_a_process(lock_memory);
 }
 
@@ -308,9 +302,8 @@ static void place_on_cpu(void)
     MUST(experiment_cpu_count(&state.cpus) == 1);
 }
 
-static void a_thread_gets_its_cpu_and_slack(void **state)
+TEST(a_thread_gets_its_cpu_and_slack)
 {
-    (void)state;
     in_a_process(place_on_cpu);
 }
 
@@ -362,9 +355,8 @@ static void place_link_threads(void)
     link_close(link, 0);
 }
 
-static void the_threads_of_the_link_stay_ordinary(void **state)
+TEST(the_threads_of_the_link_stay_ordinary)
 {
-    (void)state;
     in_a_process(place_link_threads);
 }
 
@@ -402,9 +394,8 @@ static void degrade(void)
     MUST(complains(&want, &result, RT_SETUP_POLICY, "CAP_SYS_NICE"));
 }
 
-static void what_is_refused_is_reported_and_the_rest_is_done(void **state)
+TEST(what_is_refused_is_reported_and_the_rest_is_done)
 {
-    (void)state;
     in_a_process(degrade);
 }
 
@@ -420,9 +411,8 @@ static void be_limited(void)
     MUST(state.policy == SCHED_FIFO && state.priority == 3);
 }
 
-static void a_limit_allows_a_lower_priority(void **state)
+TEST(a_limit_allows_a_lower_priority)
 {
-    (void)state;
     in_a_process(be_limited);
 }
 
@@ -445,9 +435,8 @@ static void lock_under_a_limit(void)
     MUST(played.lock_flags == (MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT));
 }
 
-static void a_limit_of_locked_memory_does_not_stop_later_mappings(void **state)
+TEST(a_limit_of_locked_memory_does_not_stop_later_mappings)
 {
-    (void)state;
     if (getuid() != 0)
         skip();
     in_a_process(lock_under_a_limit);
@@ -457,9 +446,8 @@ static void a_limit_of_locked_memory_does_not_stop_later_mappings(void **state)
 
 #define NICE "it needs CAP_SYS_NICE (setcap cap_sys_nice+ep bezeld; a container: --cap-add SYS_NICE)"
 
-static void what_was_refused_is_said_with_its_remedy(void **state)
+TEST(what_was_refused_is_said_with_its_remedy)
 {
-    (void)state;
     struct experiment_real_time fifo = {.policy = REAL_TIME_FIFO, .priority = 10}, other = {.policy = REAL_TIME_OTHER},
                                 deadline = {
                                     .policy = REAL_TIME_DEADLINE, .runtime = 500 * CLOCK_US, .period = CLOCK_MS};
@@ -526,9 +514,8 @@ static void what_was_refused_is_said_with_its_remedy(void **state)
     assert_true(rt_setup_wanted(&cpu) && rt_setup_wanted(&io));
 }
 
-static void what_is_in_force_is_said_in_a_line(void **state)
+TEST(what_is_in_force_is_said_in_a_line)
 {
-    (void)state;
     char text[RT_SETUP_TEXT_MAX + 1];
     struct rt_setup_state s = {.policy = SCHED_FIFO, .priority = 12, .cpu_count = 4, .locked_bytes = 1};
     add_cpu(&s.cpus, 1);
@@ -548,22 +535,4 @@ static void what_is_in_force_is_said_in_a_line(void **state)
     rt_setup_describe(&s, text, sizeof text);
     assert_string_equal(text, "policy deadline (500 us within 1.00 ms, each 1.00 ms), CPUs 0, 2, 4, 6, 8, 10, 12, 14, "
                               "16, 18, 20, 22, ... of 1024, memory not locked, timer slack 1.00 us");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fifo_has_its_priority_and_is_not_inherited),
-        cmocka_unit_test(deadline_has_its_reservation),
-        cmocka_unit_test(a_reservation_that_does_not_fit_is_reported),
-        cmocka_unit_test(locked_memory_is_present_and_grows),
-        cmocka_unit_test(a_thread_gets_its_cpu_and_slack),
-        cmocka_unit_test(the_threads_of_the_link_stay_ordinary),
-        cmocka_unit_test(what_is_refused_is_reported_and_the_rest_is_done),
-        cmocka_unit_test(a_limit_allows_a_lower_priority),
-        cmocka_unit_test(a_limit_of_locked_memory_does_not_stop_later_mappings),
-        cmocka_unit_test(what_was_refused_is_said_with_its_remedy),
-        cmocka_unit_test(what_is_in_force_is_said_in_a_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,27 +2,21 @@
 // SPDX-License-Identifier: MIT
 /* The names that files of a run can have when they come from another machine. */
 #include "mdr/run_file.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void files_of_a_run_are_accepted(void **state)
+TEST(files_of_a_run_are_accepted)
 {
-    (void)state;
     assert_true(run_file_ok("trace/desk1/metadata"));
     assert_true(run_file_ok("trace/desk1-2/app.1-4711-0"));
     assert_true(run_file_ok("trace/a/b"));
     assert_true(run_file_ok("trace/desk..1/~x$(y);"));
 }
 
-static void other_names_are_refused(void **state)
+TEST(other_names_are_refused)
 {
-    (void)state;
     static const char *const wrong[] = {"",
                                         "/",
                                         "run.db",
@@ -53,9 +47,8 @@ static void other_names_are_refused(void **state)
             fail_msg("'%s' was accepted", wrong[i]);
 }
 
-static void a_name_has_at_most_160_bytes(void **state)
+TEST(a_name_has_at_most_160_bytes)
 {
-    (void)state;
     char name[256];
     snprintf(name, sizeof name, "trace/d/%0160d", 0);
     assert_true(run_file_ok(name));
@@ -63,14 +56,4 @@ static void a_name_has_at_most_160_bytes(void **state)
     assert_false(run_file_ok(name));
     snprintf(name, sizeof name, "trace/%0161d/d", 0);
     assert_false(run_file_ok(name));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_of_a_run_are_accepted),
-        cmocka_unit_test(other_names_are_refused),
-        cmocka_unit_test(a_name_has_at_most_160_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,16 +5,13 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct run_journal_program programs[] = {
     {.index = 0,
@@ -93,9 +90,8 @@ static int parse_sealed(const char *lines)
     return err;
 }
 
-static void what_was_written_is_read(void **state)
+TEST(what_was_written_is_read)
 {
-    (void)state;
     struct run_journal j = full(), *read = NULL;
     size_t n, again_n;
     char *text = print(&j, &n);
@@ -118,9 +114,8 @@ static void what_was_written_is_read(void **state)
     free(again);
 }
 
-static void one_that_is_torn_or_changed_anywhere_is_refused(void **state)
+TEST(one_that_is_torn_or_changed_anywhere_is_refused)
 {
-    (void)state;
     struct run_journal j = full(), *read = NULL;
     size_t n;
     char *text = print(&j, &n);
@@ -133,7 +128,7 @@ static void one_that_is_torn_or_changed_anywhere_is_refused(void **state)
     free(text);
 }
 
-static void lines_that_mean_nothing_are_refused(void **state)
+TEST(lines_that_mean_nothing_are_refused)
 {
     static const char *const wrong[] = {
         "",
@@ -159,7 +154,6 @@ static void lines_that_mean_nothing_are_refused(void **state)
         "program 0\n",
         "program 0 1 1 0 0 0 0 0 1 9 0 1 0 0 0 0 0 0 0 0 0 \n",
     };
-    (void)state;
     const char *begin = "bezel-journal 1\nrun x\nepoch 1\n";
     char text[512];
     assert_int_equal(parse_sealed(begin), 0);
@@ -171,17 +165,15 @@ static void lines_that_mean_nothing_are_refused(void **state)
     }
 }
 
-static void another_version_is_told_from_damage(void **state)
+TEST(another_version_is_told_from_damage)
 {
-    (void)state;
     assert_int_equal(parse_sealed("bezel-journal 2\nwhatever comes\n"), BEZEL_EVERSION);
     assert_int_equal(parse_sealed("bezel-journal x\n"), BEZEL_EVERSION);
     assert_int_equal(parse_sealed("another file\n"), BEZEL_EMALFORMED);
 }
 
-static void the_file_is_written_when_something_has_changed(void **state)
+TEST_WITH(scratch_begin, scratch_end, the_file_is_written_when_something_has_changed)
 {
-    (void)state;
     struct run_journal j = full(), *read = NULL;
     uint64_t written = 0;
     char path[PATH_MAX + 16];
@@ -203,16 +195,4 @@ static void the_file_is_written_when_something_has_changed(void **state)
     assert_int_not_equal(access(path, F_OK), 0);
     assert_int_not_equal(symlink("/dev/zero", path), -1);
     assert_int_not_equal(run_journal_read(scratch_dir, &read), 0); /* a link is not followed */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_written_is_read),
-        cmocka_unit_test(one_that_is_torn_or_changed_anywhere_is_refused),
-        cmocka_unit_test(lines_that_mean_nothing_are_refused),
-        cmocka_unit_test(another_version_is_told_from_damage),
-        cmocka_unit_test_setup_teardown(the_file_is_written_when_something_has_changed, scratch_begin, scratch_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

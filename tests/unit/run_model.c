@@ -7,14 +7,10 @@
 
 #include "mdr/builtin.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint64_t seed;
 
@@ -27,9 +23,8 @@ static struct message_hello hello_of(const char *node, uint8_t id)
     return hello;
 }
 
-static void nodes_are_added_found_and_dropped(void **state)
+TEST(nodes_are_added_found_and_dropped)
 {
-    (void)state;
     struct model *m = model_new("a run");
     struct model_node *nodes[5];
     static const char *const names[] = {"desk", "desk", "studio", "desk", "desk.2"}, *const dirs[] = {
@@ -139,9 +134,8 @@ static unsigned length_of_lists(const struct model_node *node)
     return all;
 }
 
-static void processes_come_and_go_and_are_in_every_list_once(void **state)
+TEST(processes_come_and_go_and_are_in_every_list_once)
 {
-    (void)state;
     struct model *m = model_new("");
     struct message_hello hello = hello_of("desk", 1);
     struct model_node *node = model_add_node(m, &hello);
@@ -170,9 +164,8 @@ static void processes_come_and_go_and_are_in_every_list_once(void **state)
     model_free(m);
 }
 
-static void names_of_files_are_safe_and_differ(void **state)
+TEST(names_of_files_are_safe_and_differ)
 {
-    (void)state;
     static const struct {
         const char *name, *base;
     } cases[] = {{"server", "server-77"},   {"", "_-77"},
@@ -198,9 +191,8 @@ static void names_of_files_are_safe_and_differ(void **state)
 
 /* ---- The rest ---------------------------------------------------------------------------------------------------- */
 
-static void who_is_refused_often_is_untaken_for_good(void **state)
+TEST(who_is_refused_often_is_untaken_for_good)
 {
-    (void)state;
     struct model *m = model_new("");
     struct message_hello hello = hello_of("desk", 1);
     struct model_node *node = model_add_node(m, &hello);
@@ -227,9 +219,8 @@ static void who_is_refused_often_is_untaken_for_good(void **state)
     model_free(m);
 }
 
-static void each_ring_has_its_place(void **state)
+TEST(each_ring_has_its_place)
 {
-    (void)state;
     struct model *m = model_new("");
     struct message_hello hello = hello_of("desk", 1);
     memset(there, 0, sizeof there);
@@ -246,9 +237,8 @@ static void each_ring_has_its_place(void **state)
     model_free(m);
 }
 
-static void streams_are_made_once_and_taken_from_the_list_once(void **state)
+TEST(streams_are_made_once_and_taken_from_the_list_once)
 {
-    (void)state;
     struct model *m = model_new("");
     struct message_hello hello = hello_of("desk", 1);
     struct model_node *node = model_add_node(m, &hello);
@@ -289,9 +279,8 @@ static struct dict *dictionary(const struct dict_aspect *a, uint32_t count)
     return dict;
 }
 
-static void built_in_aspects_are_known_by_name_and_types_and_of_daemons_alone(void **state)
+TEST(built_in_aspects_are_known_by_name_and_types_and_of_daemons_alone)
 {
-    (void)state;
     struct model *m = model_new("");
     struct message_hello hello = hello_of("desk", 1);
     struct model_node *node = model_add_node(m, &hello);
@@ -318,9 +307,8 @@ static void built_in_aspects_are_known_by_name_and_types_and_of_daemons_alone(vo
     model_free(m);
 }
 
-static void a_uuid_is_written_in_its_five_groups(void **state)
+TEST(a_uuid_is_written_in_its_five_groups)
 {
-    (void)state;
     char text[MODEL_UUID_TEXT];
     static const uint8_t uuid[16] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
                                      0xfe, 0xdc, 0xba, 0x98, 0x76, 0x54, 0x32, 0x10};
@@ -331,15 +319,5 @@ static void a_uuid_is_written_in_its_five_groups(void **state)
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_are_added_found_and_dropped),
-        cmocka_unit_test(processes_come_and_go_and_are_in_every_list_once),
-        cmocka_unit_test(names_of_files_are_safe_and_differ),
-        cmocka_unit_test(who_is_refused_often_is_untaken_for_good),
-        cmocka_unit_test(each_ring_has_its_place),
-        cmocka_unit_test(streams_are_made_once_and_taken_from_the_list_once),
-        cmocka_unit_test(built_in_aspects_are_known_by_name_and_types_and_of_daemons_alone),
-        cmocka_unit_test(a_uuid_is_written_in_its_five_groups),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

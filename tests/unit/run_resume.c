@@ -2,11 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/exit_code.h"
 #include "ecs/course/run_state.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/lib/test.h"
 #include <string.h>
-
-#include <cmocka.h>
 
 /* A run that is taken over, on a virtual clock. */
 struct scene {
@@ -59,20 +56,18 @@ static struct state_saved running(void)
     return (struct state_saved){.phase = PHASE_RUNNING, .started = 996 * CLOCK_S};
 }
 
-static void one_that_was_starting_begins_anew(void **state)
+TEST(one_that_was_starting_begins_anew)
 {
     struct scene c;
-    (void)state;
     resume(&c, (struct state_saved){.phase = PHASE_STARTING}, 0);
     assert_int_equal(serve_all(&c), ACTION_START_PROCESSES);
     assert_int_equal(c.s.phase, PHASE_RUNNING);
     assert_int_equal(c.s.started, c.now);
 }
 
-static void one_that_was_running_goes_on_for_the_rest_of_its_duration(void **state)
+TEST(one_that_was_running_goes_on_for_the_rest_of_its_duration)
 {
     struct scene c;
-    (void)state;
     resume(&c, running(), 1);
     assert_int_equal(serve_all(&c), ACTION_START_PROCESSES);
     assert_int_equal(c.s.phase, PHASE_RUNNING);
@@ -84,11 +79,10 @@ static void one_that_was_running_goes_on_for_the_rest_of_its_duration(void **sta
     assert_int_equal(c.s.ended - c.s.started, 10 * CLOCK_S);
 }
 
-static void one_whose_duration_or_programs_are_over_ends(void **state)
+TEST(one_whose_duration_or_programs_are_over_ends)
 {
     struct scene c;
     struct state_saved saved = running();
-    (void)state;
     saved.started = 100 * CLOCK_S;
     resume(&c, saved, 0);
     (void)serve_all(&c);
@@ -100,9 +94,8 @@ static void one_whose_duration_or_programs_are_over_ends(void **state)
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
 }
 
-static void a_process_that_was_never_started_fails_the_run_whatever_ended_it(void **state)
+TEST(a_process_that_was_never_started_fails_the_run_whatever_ended_it)
 {
-    (void)state;
     for (int interrupted = 0; interrupted < 2; interrupted++) {
         struct scene c;
         struct state_saved saved = running();
@@ -120,10 +113,9 @@ static void a_process_that_was_never_started_fails_the_run_whatever_ended_it(voi
     }
 }
 
-static void an_end_that_had_begun_is_completed(void **state)
+TEST(an_end_that_had_begun_is_completed)
 {
     struct scene c;
-    (void)state;
     struct state_saved saved = {.phase = PHASE_STOPPING,
                                 .ended_by = ENDED_BY_INTERRUPT,
                                 .interrupted = true,
@@ -150,10 +142,9 @@ static void an_end_that_had_begun_is_completed(void **state)
     assert_int_equal(c.s.phase, PHASE_DONE);
 }
 
-static void a_node_that_is_gone_ends_the_run_unless_the_file_says_otherwise(void **state)
+TEST(a_node_that_is_gone_ends_the_run_unless_the_file_says_otherwise)
 {
     struct scene c;
-    (void)state;
     for (int goes_on = 0; goes_on < 2; goes_on++) {
         resume(&c, running(), 0);
         c.s.daemons[1].on_loss = goes_on ? ON_LOSS_CONTINUE : ON_LOSS_WAIT;
@@ -166,10 +157,9 @@ static void a_node_that_is_gone_ends_the_run_unless_the_file_says_otherwise(void
     }
 }
 
-static void one_that_does_not_answer_is_not_waited_for_longer_than_at_a_start(void **state)
+TEST(one_that_does_not_answer_is_not_waited_for_longer_than_at_a_start)
 {
     struct scene c;
-    (void)state;
     resume(&c, running(), 0);
     (void)GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
     (void)GIVE(&c, .type = EVENT_SERVES, .daemon = 2);
@@ -178,11 +168,10 @@ static void one_that_does_not_answer_is_not_waited_for_longer_than_at_a_start(vo
     assert_int_equal(GIVE(&c, .type = EVENT_TICK), ACTION_REPORT_LATE | ACTION_REPORT_LOST | ACTION_STOP_PROCESSES);
 }
 
-static void a_node_that_was_drained_may_be_gone(void **state)
+TEST(a_node_that_was_drained_may_be_gone)
 {
     struct scene c;
     struct state_saved saved = {.phase = PHASE_CLOSING_NODES, .ended_by = ENDED_BY_DURATION, .started = 1, .ended = 2};
-    (void)state;
     saved.drained[1] = true;
     resume(&c, saved, 2);
     (void)GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
@@ -191,10 +180,9 @@ static void a_node_that_was_drained_may_be_gone(void **state)
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
 }
 
-static void an_interrupt_meanwhile_ends_it_in_order(void **state)
+TEST(an_interrupt_meanwhile_ends_it_in_order)
 {
     struct scene c;
-    (void)state;
     resume(&c, running(), 0);
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), 0);
     assert_int_equal(serve_all(&c), ACTION_STOP_PROCESSES);
@@ -205,20 +193,18 @@ static void an_interrupt_meanwhile_ends_it_in_order(void **state)
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_KILL);
 }
 
-static void without_a_collector_it_ends(void **state)
+TEST(without_a_collector_it_ends)
 {
     struct scene c;
-    (void)state;
     resume(&c, running(), 0);
     assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR), 0);
     assert_int_equal(c.s.phase, PHASE_DONE);
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
-static void one_that_is_taken_over_itself_does_nothing_more(void **state)
+TEST(one_that_is_taken_over_itself_does_nothing_more)
 {
     struct scene c;
-    (void)state;
     resume(&c, running(), 0);
     (void)serve_all(&c);
     assert_int_equal(GIVE(&c, .type = EVENT_TAKEN_OVER), 0);
@@ -227,34 +213,14 @@ static void one_that_is_taken_over_itself_does_nothing_more(void **state)
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
-static void who_is_killed_while_it_takes_over_leaves_what_it_found(void **state)
+TEST(who_is_killed_while_it_takes_over_leaves_what_it_found)
 {
     struct scene c;
     struct state_saved saved = running(), again;
-    (void)state;
     saved.attached_seen = saved.unmatched_reported = saved.drained[2] = true;
     resume(&c, saved, 0);
     again = run_state_save(&c.s);
     assert_int_equal(again.phase, PHASE_RUNNING);
     assert_int_equal(again.started, saved.started);
     assert_true(again.attached_seen && again.unmatched_reported && again.drained[2] && !again.drained[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_was_starting_begins_anew),
-        cmocka_unit_test(one_that_was_running_goes_on_for_the_rest_of_its_duration),
-        cmocka_unit_test(one_whose_duration_or_programs_are_over_ends),
-        cmocka_unit_test(a_process_that_was_never_started_fails_the_run_whatever_ended_it),
-        cmocka_unit_test(an_end_that_had_begun_is_completed),
-        cmocka_unit_test(a_node_that_is_gone_ends_the_run_unless_the_file_says_otherwise),
-        cmocka_unit_test(one_that_does_not_answer_is_not_waited_for_longer_than_at_a_start),
-        cmocka_unit_test(a_node_that_was_drained_may_be_gone),
-        cmocka_unit_test(an_interrupt_meanwhile_ends_it_in_order),
-        cmocka_unit_test(without_a_collector_it_ends),
-        cmocka_unit_test(one_that_is_taken_over_itself_does_nothing_more),
-        cmocka_unit_test(who_is_killed_while_it_takes_over_leaves_what_it_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

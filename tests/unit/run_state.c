@@ -3,11 +3,8 @@
 #include "ecs/course/run_state.h"
 
 #include "base/exit_code.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/lib/test.h"
 #include <string.h>
-
-#include <cmocka.h>
 
 /* One experiment on a virtual clock: each call is an event, its result the actions. */
 struct scene {
@@ -76,9 +73,8 @@ static void close_down(struct scene *c)
     assert_true(run_state_deadline(&c->s) == INT64_MAX);
 }
 
-static void runs_for_its_duration_and_takes_everything_down_in_order(void **state)
+TEST(runs_for_its_duration_and_takes_everything_down_in_order)
 {
-    (void)state;
     struct scene c;
     begin(&c, 2, 3, false, 10 * CLOCK_S);
     run_up(&c);
@@ -98,9 +94,8 @@ static void runs_for_its_duration_and_takes_everything_down_in_order(void **stat
     assert_int_equal(run_state_exit_code(&c.s, BEZEL_ESYS), EXIT_FAILED);
 }
 
-static void ends_when_its_processes_have_ended(void **state)
+TEST(ends_when_its_processes_have_ended)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 2, false, 0);
     run_up(&c);
@@ -112,9 +107,8 @@ static void ends_when_its_processes_have_ended(void **state)
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
 }
 
-static void goes_on_without_a_process_that_died_and_fails_at_the_end(void **state)
+TEST(goes_on_without_a_process_that_died_and_fails_at_the_end)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 2, false, 10 * CLOCK_S);
     run_up(&c);
@@ -124,9 +118,8 @@ static void goes_on_without_a_process_that_died_and_fails_at_the_end(void **stat
     assert_int_equal(run_state_exit_code(&c.s, EXIT_VIOLATED), EXIT_FAILED);
 }
 
-static void a_daemon_that_let_go_of_its_processes_fails_the_run_and_comes_again(void **state)
+TEST(a_daemon_that_let_go_of_its_processes_fails_the_run_and_comes_again)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, false, CLOCK_S);
     run_up(&c);
@@ -138,9 +131,8 @@ static void a_daemon_that_let_go_of_its_processes_fails_the_run_and_comes_again(
 }
 
 /* That of a persistent bezeld, whose end is not seen: the next one reports it. */
-static void a_session_that_let_go_of_its_processes_fails_the_run_when_it_serves_again(void **state)
+TEST(a_session_that_let_go_of_its_processes_fails_the_run_when_it_serves_again)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, false, CLOCK_S);
     run_up(&c);
@@ -151,9 +143,8 @@ static void a_session_that_let_go_of_its_processes_fails_the_run_when_it_serves_
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
-static void a_session_that_cannot_be_had_is_unreachable_but_not_one_that_was_lost(void **state)
+TEST(a_session_that_cannot_be_had_is_unreachable_but_not_one_that_was_lost)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, false, CLOCK_S);
     GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
@@ -171,9 +162,8 @@ static void a_session_that_cannot_be_had_is_unreachable_but_not_one_that_was_los
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
 }
 
-static void a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched(void **state)
+TEST(a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched)
 {
-    (void)state;
     struct scene c;
     begin(&c, 2, 1, false, CLOCK_S);
     GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
@@ -191,9 +181,8 @@ static void a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched(v
 }
 
 /* Who kills a daemon may do so at any time; one that ended by itself would do so again. */
-static void a_daemon_that_is_killed_before_it_serves_is_started_again_five_times(void **state)
+TEST(a_daemon_that_is_killed_before_it_serves_is_started_again_five_times)
 {
-    (void)state;
     for (uint32_t d = 0; d <= 2; d++) {
         struct scene c;
         begin(&c, 2, 1, false, CLOCK_S);
@@ -212,9 +201,8 @@ static void a_daemon_that_is_killed_before_it_serves_is_started_again_five_times
     }
 }
 
-static void a_daemon_that_is_not_ready_in_time_is_unreachable(void **state)
+TEST(a_daemon_that_is_not_ready_in_time_is_unreachable)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, false, CLOCK_S);
     GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
@@ -224,9 +212,8 @@ static void a_daemon_that_is_not_ready_in_time_is_unreachable(void **state)
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_UNREACHABLE);
 }
 
-static void many_daemons_may_take_long_as_long_as_one_after_the_other_serves(void **state)
+TEST(many_daemons_may_take_long_as_long_as_one_after_the_other_serves)
 {
-    (void)state;
     struct scene c;
     begin(&c, 3, 1, false, 0);
     GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
@@ -238,9 +225,8 @@ static void many_daemons_may_take_long_as_long_as_one_after_the_other_serves(voi
     assert_int_equal(tick_within(&c, STATE_START_LIMIT), ACTION_REPORT_LATE | ACTION_STOP_NODES);
 }
 
-static void restarts_a_killed_daemon_at_once_and_stays_successful(void **state)
+TEST(restarts_a_killed_daemon_at_once_and_stays_successful)
 {
-    (void)state;
     for (uint32_t d = 0; d <= 2; d++) {
         struct scene c;
         begin(&c, 2, 1, false, 10 * CLOCK_S);
@@ -257,9 +243,8 @@ static void restarts_a_killed_daemon_at_once_and_stays_successful(void **state)
     }
 }
 
-static void gives_up_a_daemon_that_dies_too_often_but_forgets_old_deaths(void **state)
+TEST(gives_up_a_daemon_that_dies_too_often_but_forgets_old_deaths)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, false, 0);
     run_up(&c);
@@ -280,9 +265,8 @@ static void gives_up_a_daemon_that_dies_too_often_but_forgets_old_deaths(void **
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
-static void a_daemon_restarted_while_draining_is_drained_too(void **state)
+TEST(a_daemon_restarted_while_draining_is_drained_too)
 {
-    (void)state;
     struct scene c;
     begin(&c, 2, 0, true, CLOCK_S);
     run_up(&c);
@@ -295,9 +279,8 @@ static void a_daemon_restarted_while_draining_is_drained_too(void **state)
     assert_int_equal(GIVE(&c, .type = EVENT_DRAINED, .daemon = 2), ACTION_STOP_NODES);
 }
 
-static void drains_as_long_as_there_is_progress_and_no_longer(void **state)
+TEST(drains_as_long_as_there_is_progress_and_no_longer)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 0, true, CLOCK_S);
     run_up(&c);
@@ -322,9 +305,8 @@ static void drain_failing(struct scene *c)
     assert_int_equal(GIVE(c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
 }
 
-static void a_store_that_fails_stops_the_experiment_and_is_not_waited_for_long(void **state)
+TEST(a_store_that_fails_stops_the_experiment_and_is_not_waited_for_long)
 {
-    (void)state;
     struct scene c;
     drain_failing(&c);
     assert_int_equal(tick_within(&c, STATE_FAILING_LIMIT), ACTION_REPORT_UNDRAINED | ACTION_STOP_NODES);
@@ -333,9 +315,8 @@ static void a_store_that_fails_stops_the_experiment_and_is_not_waited_for_long(v
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
-static void a_collector_that_comes_back_has_time_to_show_that_it_can_write(void **state)
+TEST(a_collector_that_comes_back_has_time_to_show_that_it_can_write)
 {
-    (void)state;
     struct scene c;
     drain_failing(&c);
     (void)GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
@@ -347,9 +328,8 @@ static void a_collector_that_comes_back_has_time_to_show_that_it_can_write(void 
     assert_int_equal(tick_within(&c, STATE_FAILING_LIMIT), ACTION_REPORT_UNDRAINED | ACTION_STOP_NODES);
 }
 
-static void the_first_interrupt_stops_and_the_second_kills(void **state)
+TEST(the_first_interrupt_stops_and_the_second_kills)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, false, 0);
     run_up(&c);
@@ -361,9 +341,8 @@ static void the_first_interrupt_stops_and_the_second_kills(void **state)
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
-static void an_interrupt_from_a_shared_terminal_gives_the_process_time(void **state)
+TEST(an_interrupt_from_a_shared_terminal_gives_the_process_time)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, false, 0);
     run_state_begin(&c.s, &c.e, true, c.now);
@@ -378,9 +357,8 @@ static void an_interrupt_from_a_shared_terminal_gives_the_process_time(void **st
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT, .terminal = true), ACTION_STOP_PROCESSES);
 }
 
-static void an_interrupt_before_the_start_launches_nothing(void **state)
+TEST(an_interrupt_before_the_start_launches_nothing)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, false, 0);
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_STOP_COLLECTOR);
@@ -390,9 +368,8 @@ static void an_interrupt_before_the_start_launches_nothing(void **state)
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
-static void attached_processes_that_ended_end_the_experiment_but_a_short_absence_does_not(void **state)
+TEST(attached_processes_that_ended_end_the_experiment_but_a_short_absence_does_not)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 0, true, 0);
     run_up(&c);
@@ -411,9 +388,8 @@ static void attached_processes_that_ended_end_the_experiment_but_a_short_absence
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
 }
 
-static void with_a_duration_attached_processes_may_go_and_come_and_it_lasts_that_long(void **state)
+TEST(with_a_duration_attached_processes_may_go_and_come_and_it_lasts_that_long)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 0, true, 10 * CLOCK_S);
     run_up(&c);
@@ -432,9 +408,8 @@ static void with_a_duration_attached_processes_may_go_and_come_and_it_lasts_that
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
 }
 
-static void what_is_attached_to_neither_ends_nor_prolongs_what_is_started(void **state)
+TEST(what_is_attached_to_neither_ends_nor_prolongs_what_is_started)
 {
-    (void)state;
     for (int64_t duration = 0; duration <= 10 * CLOCK_S; duration += 10 * CLOCK_S) {
         struct scene c;
         begin(&c, 1, 1, true, duration);
@@ -449,9 +424,8 @@ static void what_is_attached_to_neither_ends_nor_prolongs_what_is_started(void *
     }
 }
 
-static void silence_of_what_is_attached_to_is_reported_once_and_nothing_seen_is_unreachable(void **state)
+TEST(silence_of_what_is_attached_to_is_reported_once_and_nothing_seen_is_unreachable)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 0, true, 20 * CLOCK_S);
     run_up(&c);
@@ -466,9 +440,8 @@ static void silence_of_what_is_attached_to_is_reported_once_and_nothing_seen_is_
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_UNREACHABLE);
 }
 
-static void a_lost_launcher_fails_the_experiment_but_not_the_draining(void **state)
+TEST(a_lost_launcher_fails_the_experiment_but_not_the_draining)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 2, false, 0);
     run_up(&c);
@@ -478,9 +451,8 @@ static void a_lost_launcher_fails_the_experiment_but_not_the_draining(void **sta
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
-static void without_the_launcher_here_those_elsewhere_are_ended(void **state)
+TEST(without_the_launcher_here_those_elsewhere_are_ended)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 3, false, 0);
     run_up(&c);
@@ -495,9 +467,8 @@ static void without_the_launcher_here_those_elsewhere_are_ended(void **state)
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
-static void a_process_may_end_the_run_or_fail_it_by_not_getting_ready(void **state)
+TEST(a_process_may_end_the_run_or_fail_it_by_not_getting_ready)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 3, false, 0);
     run_up(&c);
@@ -513,9 +484,8 @@ static void a_process_may_end_the_run_or_fail_it_by_not_getting_ready(void **sta
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
-static void processes_that_cannot_be_ended_do_not_hold_up_the_end(void **state)
+TEST(processes_that_cannot_be_ended_do_not_hold_up_the_end)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, false, CLOCK_S);
     run_up(&c);
@@ -536,9 +506,8 @@ static void begin_managed(struct scene *c)
     assert_int_equal(GIVE(c, .type = EVENT_SERVES, .daemon = 2), ACTION_START_PROCESSES | ACTION_START_DAEMON);
 }
 
-static void a_manager_is_started_with_the_processes_and_ended_before_draining(void **state)
+TEST(a_manager_is_started_with_the_processes_and_ended_before_draining)
 {
-    (void)state;
     struct scene c;
     begin_managed(&c);
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_STOP_PROCESSES);
@@ -556,9 +525,8 @@ static void a_manager_is_started_with_the_processes_and_ended_before_draining(vo
     assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 2), ACTION_STOP_COLLECTOR);
 }
 
-static void a_manager_that_dies_is_restarted_until_it_is_given_up_and_the_run_goes_on(void **state)
+TEST(a_manager_that_dies_is_restarted_until_it_is_given_up_and_the_run_goes_on)
 {
-    (void)state;
     struct scene c;
     begin_managed(&c);
     for (int i = 0; i < STATE_RESTARTS; i++) {
@@ -576,9 +544,8 @@ static void a_manager_that_dies_is_restarted_until_it_is_given_up_and_the_run_go
     assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN); /* there is none to stop */
 }
 
-static void there_is_no_manager_where_nodes_decide(void **state)
+TEST(there_is_no_manager_where_nodes_decide)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, false, 0);
     run_up(&c);
@@ -588,9 +555,8 @@ static void there_is_no_manager_where_nodes_decide(void **state)
 
 /* ---- When, to the nanosecond ------------------------------------------------------------------------------------- */
 
-static void pauses_between_restarts_double_and_a_death_is_forgotten_after_its_span(void **state)
+TEST(pauses_between_restarts_double_and_a_death_is_forgotten_after_its_span)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, false, 0);
     run_up(&c);
@@ -619,9 +585,8 @@ static void begin_remote(struct scene *c, struct experiment_node nodes[3], enum 
     run_up(c);
 }
 
-static void a_lost_node_ends_the_run_where_the_file_says_so(void **state)
+TEST(a_lost_node_ends_the_run_where_the_file_says_so)
 {
-    (void)state;
     struct scene c;
     struct experiment_node nodes[3];
     begin_remote(&c, nodes, ON_LOSS_STOP, 0);
@@ -635,9 +600,8 @@ static void a_lost_node_ends_the_run_where_the_file_says_so(void **state)
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
-static void a_lost_node_is_waited_for_as_long_as_the_file_says(void **state)
+TEST(a_lost_node_is_waited_for_as_long_as_the_file_says)
 {
-    (void)state;
     struct scene c;
     struct experiment_node nodes[3];
     begin_remote(&c, nodes, ON_LOSS_WAIT, 30 * CLOCK_S);
@@ -653,9 +617,8 @@ static void a_lost_node_is_waited_for_as_long_as_the_file_says(void **state)
     assert_int_equal(c.s.phase, PHASE_STOPPING);
 }
 
-static void without_a_lost_node_the_run_goes_on_and_with_it_again_where_the_file_says_so(void **state)
+TEST(without_a_lost_node_the_run_goes_on_and_with_it_again_where_the_file_says_so)
 {
-    (void)state;
     struct scene c;
     struct experiment_node nodes[3];
     begin_remote(&c, nodes, ON_LOSS_CONTINUE, 0);
@@ -676,9 +639,8 @@ static void without_a_lost_node_the_run_goes_on_and_with_it_again_where_the_file
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
 }
 
-static void each_phase_of_the_end_has_its_time(void **state)
+TEST(each_phase_of_the_end_has_its_time)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, false, 0);
     run_up(&c);
@@ -699,9 +661,8 @@ static void each_phase_of_the_end_has_its_time(void **state)
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED); /* only at the start it cannot be had */
 }
 
-static void a_daemon_that_holds_nothing_is_not_restarted(void **state)
+TEST(a_daemon_that_holds_nothing_is_not_restarted)
 {
-    (void)state;
     struct scene c;
     begin(&c, 2, 1, false, 0);
     run_up(&c);
@@ -714,9 +675,8 @@ static void a_daemon_that_holds_nothing_is_not_restarted(void **state)
 }
 
 /* However often it is said that nobody is there. */
-static void absence_counts_from_its_begin(void **state)
+TEST(absence_counts_from_its_begin)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 0, true, 0);
     run_up(&c);
@@ -732,9 +692,8 @@ static void absence_counts_from_its_begin(void **state)
     assert_int_equal(c.s.ended_by, ENDED_BY_PROCESSES);
 }
 
-static void who_starts_something_has_a_run_also_where_nobody_was_attached_to(void **state)
+TEST(who_starts_something_has_a_run_also_where_nobody_was_attached_to)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, true, 0);
     run_up(&c);
@@ -742,59 +701,12 @@ static void who_starts_something_has_a_run_also_where_nobody_was_attached_to(voi
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
 }
 
-static void a_run_that_is_killed_before_it_began_has_an_end(void **state)
+TEST(a_run_that_is_killed_before_it_began_has_an_end)
 {
-    (void)state;
     struct scene c;
     begin(&c, 1, 1, false, 0);
     GIVE(&c, .type = EVENT_INTERRUPT);
     c.now += CLOCK_S;
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_KILL);
     assert_int_equal(c.s.ended, c.now);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_for_its_duration_and_takes_everything_down_in_order),
-        cmocka_unit_test(ends_when_its_processes_have_ended),
-        cmocka_unit_test(goes_on_without_a_process_that_died_and_fails_at_the_end),
-        cmocka_unit_test(a_daemon_that_let_go_of_its_processes_fails_the_run_and_comes_again),
-        cmocka_unit_test(a_session_that_let_go_of_its_processes_fails_the_run_when_it_serves_again),
-        cmocka_unit_test(a_session_that_cannot_be_had_is_unreachable_but_not_one_that_was_lost),
-        cmocka_unit_test(a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched),
-        cmocka_unit_test(a_daemon_that_is_killed_before_it_serves_is_started_again_five_times),
-        cmocka_unit_test(a_daemon_that_is_not_ready_in_time_is_unreachable),
-        cmocka_unit_test(many_daemons_may_take_long_as_long_as_one_after_the_other_serves),
-        cmocka_unit_test(restarts_a_killed_daemon_at_once_and_stays_successful),
-        cmocka_unit_test(gives_up_a_daemon_that_dies_too_often_but_forgets_old_deaths),
-        cmocka_unit_test(a_daemon_restarted_while_draining_is_drained_too),
-        cmocka_unit_test(drains_as_long_as_there_is_progress_and_no_longer),
-        cmocka_unit_test(a_store_that_fails_stops_the_experiment_and_is_not_waited_for_long),
-        cmocka_unit_test(a_collector_that_comes_back_has_time_to_show_that_it_can_write),
-        cmocka_unit_test(the_first_interrupt_stops_and_the_second_kills),
-        cmocka_unit_test(an_interrupt_from_a_shared_terminal_gives_the_process_time),
-        cmocka_unit_test(an_interrupt_before_the_start_launches_nothing),
-        cmocka_unit_test(attached_processes_that_ended_end_the_experiment_but_a_short_absence_does_not),
-        cmocka_unit_test(with_a_duration_attached_processes_may_go_and_come_and_it_lasts_that_long),
-        cmocka_unit_test(what_is_attached_to_neither_ends_nor_prolongs_what_is_started),
-        cmocka_unit_test(silence_of_what_is_attached_to_is_reported_once_and_nothing_seen_is_unreachable),
-        cmocka_unit_test(a_lost_launcher_fails_the_experiment_but_not_the_draining),
-        cmocka_unit_test(without_the_launcher_here_those_elsewhere_are_ended),
-        cmocka_unit_test(a_process_may_end_the_run_or_fail_it_by_not_getting_ready),
-        cmocka_unit_test(processes_that_cannot_be_ended_do_not_hold_up_the_end),
-        cmocka_unit_test(a_manager_is_started_with_the_processes_and_ended_before_draining),
-        cmocka_unit_test(a_manager_that_dies_is_restarted_until_it_is_given_up_and_the_run_goes_on),
-        cmocka_unit_test(there_is_no_manager_where_nodes_decide),
-        cmocka_unit_test(pauses_between_restarts_double_and_a_death_is_forgotten_after_its_span),
-        cmocka_unit_test(a_lost_node_ends_the_run_where_the_file_says_so),
-        cmocka_unit_test(a_lost_node_is_waited_for_as_long_as_the_file_says),
-        cmocka_unit_test(without_a_lost_node_the_run_goes_on_and_with_it_again_where_the_file_says_so),
-        cmocka_unit_test(each_phase_of_the_end_has_its_time),
-        cmocka_unit_test(a_daemon_that_holds_nothing_is_not_restarted),
-        cmocka_unit_test(absence_counts_from_its_begin),
-        cmocka_unit_test(who_starts_something_has_a_run_also_where_nobody_was_attached_to),
-        cmocka_unit_test(a_run_that_is_killed_before_it_began_has_an_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,9 @@
 #include "ecs/course/run_state.h"
 
 #include "base/exit_code.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* a sends to low or root; b to low alone; low passes on to mid1 or mid2, these to root, mid2 to top first. */
 static const char tree[] =
@@ -93,9 +89,8 @@ static unsigned end_often(uint32_t d, bool serves)
     return ENDS(d);
 }
 
-static void levels_and_ways_follow_from_the_parents(void **state)
+TEST(levels_and_ways_follow_from_the_parents)
 {
-    (void)state;
     static const uint32_t levels[] = {2, 3, 1, 1, 1}, nodes[] = {2, 2, 2, 2, 0};
     assert_int_equal(e->inner_count, 5);
     for (uint32_t i = 0; i < 5; i++) {
@@ -130,9 +125,8 @@ static const char gateways[] = "experiment: gateways\n"
                                "processes: [{name: app, node: desk, command: [app]}]\n"
                                "store: {keys: keys}\n";
 
-static void commands_go_where_data_go(void **state)
+TEST(commands_go_where_data_go)
 {
-    (void)state;
     static const struct {
         const char *endpoint, *proxies;
     } cases[] = {{"tcp://gate:7767", ""},
@@ -165,9 +159,8 @@ static uint32_t last_of(uint32_t level)
     return found;
 }
 
-static void the_tree_starts_from_the_root_and_ends_with_it(void **state)
+TEST(the_tree_starts_from_the_root_and_ends_with_it)
 {
-    (void)state;
     run_up();
     now += 10 * CLOCK_S;
     assert_int_equal(GIVE(.type = EVENT_TICK), ACTION_STOP_PROCESSES);
@@ -188,9 +181,8 @@ static void the_tree_starts_from_the_root_and_ends_with_it(void **state)
     assert_int_equal(run_state_exit_code(&s, EXIT_OK), EXIT_OK);
 }
 
-static void one_that_cannot_start_ends_the_run(void **state)
+TEST(one_that_cannot_start_ends_the_run)
 {
-    (void)state;
     begin();
     assert_int_equal(SERVES(STATE_COLLECTOR), ACTION_START_INNER);
     assert_int_equal(SERVES(TOP), 0);
@@ -200,9 +192,8 @@ static void one_that_cannot_start_ends_the_run(void **state)
     assert_int_equal(run_state_exit_code(&s, EXIT_OK), EXIT_FAILED);
 }
 
-static void one_that_is_killed_is_started_again_while_its_children_are_elsewhere(void **state)
+TEST(one_that_is_killed_is_started_again_while_its_children_are_elsewhere)
 {
-    (void)state;
     run_up();
     assert_int_equal(end_often(MID1, true), 0);
     assert_int_equal(s.phase, PHASE_RUNNING); /* mid2 leads to the root */
@@ -213,9 +204,8 @@ static void one_that_is_killed_is_started_again_while_its_children_are_elsewhere
     assert_int_equal(run_state_exit_code(&s, EXIT_OK), EXIT_FAILED);
 }
 
-static void one_that_does_not_stop_is_killed_and_fails_nothing(void **state)
+TEST(one_that_does_not_stop_is_killed_and_fails_nothing)
 {
-    (void)state;
     run_up();
     (void)GIVE(.type = EVENT_PROCESS_ENDED);
     (void)GIVE(.type = EVENT_TREE_EMPTY);
@@ -241,9 +231,8 @@ static void resume(struct state_saved saved)
     assert_int_equal(last.what, ACTION_START_DAEMON);
 }
 
-static void a_run_that_is_taken_over_has_its_tree_again(void **state)
+TEST(a_run_that_is_taken_over_has_its_tree_again)
 {
-    (void)state;
     resume((struct state_saved){.phase = PHASE_RUNNING, .started = 996 * CLOCK_S});
     serve_collectors();
     assert_int_equal(SERVES(A), 0);
@@ -252,9 +241,8 @@ static void a_run_that_is_taken_over_has_its_tree_again(void **state)
     assert_int_equal(s.phase, PHASE_RUNNING);
 }
 
-static void a_run_that_is_taken_over_does_without_one_that_cannot_be_had(void **state)
+TEST(a_run_that_is_taken_over_does_without_one_that_cannot_be_had)
 {
-    (void)state;
     resume((struct state_saved){.phase = PHASE_RUNNING, .started = 996 * CLOCK_S});
     assert_int_equal(SERVES(STATE_COLLECTOR), ACTION_START_INNER);
     assert_int_equal(SERVES(TOP), 0);
@@ -283,18 +271,8 @@ static void a_run_that_is_taken_over_does_without_one_that_cannot_be_had(void **
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_and_ways_follow_from_the_parents),
-        cmocka_unit_test(commands_go_where_data_go),
-        cmocka_unit_test(the_tree_starts_from_the_root_and_ends_with_it),
-        cmocka_unit_test(one_that_cannot_start_ends_the_run),
-        cmocka_unit_test(one_that_is_killed_is_started_again_while_its_children_are_elsewhere),
-        cmocka_unit_test(one_that_does_not_stop_is_killed_and_fails_nothing),
-        cmocka_unit_test(a_run_that_is_taken_over_has_its_tree_again),
-        cmocka_unit_test(a_run_that_is_taken_over_does_without_one_that_cannot_be_had),
-    };
     e = read_tree(tree);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_run(NULL, NULL);
     experiment_free(e);
     return failed;
 }

@@ -8,17 +8,14 @@
 #include "tests/lib/interval_aspect.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 #include "views/page/run_view_internal.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char run[PATH_MAX];
 static struct fake_sensor *sensor;
@@ -103,12 +100,11 @@ static bool picture_is_cut(int64_t deadline)
 }
 
 /* Rows that the run does not have have nothing. */
-static void rows_that_make_no_sense_are_empty(void **state)
+TEST_WITH(begin, end, rows_that_make_no_sense_are_empty)
 {
     static const char *const rows[] = {"1/-1/0/-1/0/2000",  "1/-1/0/0/-1/0", "1/-1/200/-1/-1/2000",
                                        "1/-1/1/11/-1/2000", "1/9/0/-1/-1/0", "9/-1/0/-1/-1/0"};
     const struct run_view_state is = {.live = false};
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char request[128], *bytes;
         struct page_request q;
@@ -122,13 +118,12 @@ static void rows_that_make_no_sense_are_empty(void **state)
 }
 
 /* What was right when it was taken in is damaged by now: the records up to there are shown, and that it is so. */
-static void damage_is_told_and_the_rest_is_shown(void **state)
+TEST_WITH(begin, end, damage_is_told_and_the_rest_is_shown)
 {
     const struct run_view_state is = {.live = false};
     char path[PATH_MAX + 32], *bytes, *text;
     struct page_request q;
     size_t n;
-    (void)state;
     snprintf(path, sizeof path, "%s/trace/desk/app-100-0", run);
     FILE *f = fopen(path, "r+b");
     assert_non_null(f);
@@ -148,9 +143,8 @@ static void damage_is_told_and_the_rest_is_shown(void **state)
     free(text);
 }
 
-static void what_takes_too_long_is_cut_and_says_so(void **state)
+TEST_WITH(begin, end, what_takes_too_long_is_cut_and_says_so)
 {
-    (void)state;
     assert_true(list_is_cut(0));
     assert_true(picture_is_cut(0));
     assert_false(list_is_cut(INT64_MAX));
@@ -209,12 +203,11 @@ static char *pairs_of(const char *rows)
  * is paired with the sending through its channel, or of its sender. What the teller passed on to the viewer with the
  * tag of what the asker sent to it is no message of the asker's. Streams 1 and 2 are the asker's, 0 is of `app`.
  */
-static void messages_pair_as_readers_pair_them(void **state)
+TEST_WITH(begin, end, messages_pair_as_readers_pair_them)
 {
     unsigned asker = add_talker("asker", 200, DICT_SENT), teller = add_talker("teller", 300, DICT_RECEIVED);
     unsigned viewer = add_talker("viewer", 400, DICT_RECEIVED), senders[3];
     long long at[3], sent[3];
-    (void)state;
     put_message(asker, 0, 1, 7); /* through "camera" */
     put_message(asker, 1, 2, 7); /* through the other one, later */
     put_message(asker, 2, 4, 7); /* to process "teller" */
@@ -263,10 +256,9 @@ static size_t count_of(const char *text, const char *word)
 }
 
 /* Of 1,000 records a list has the 200 around the one with the largest, or the least, value, which it marks. */
-static void a_list_lies_around_what_stands_out(void **state)
+TEST_WITH(begin, end, a_list_lies_around_what_stands_out)
 {
     unsigned process = fake_add_process(sensor, "loop", 400, ROLE_SUT);
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++) {
         double latency = i == 620 ? 45e-3 : i == 810 ? -1 : 100e-6;
         uint64_t values[4] = {i, 0, 0, 1};
@@ -347,12 +339,11 @@ static double counts_of(const char *request, size_t *columns)
 }
 
 /* The history of a limit is that of the database, which lags behind the stored records. */
-static void the_line_of_a_limit_has_each_observation_once(void **state)
+TEST_WITH(begin, end, the_line_of_a_limit_has_each_observation_once)
 {
     static const char all[] = "want 1 -2000000000000000000 2000000000000000000 10 0 2/-1/1/2/3/0";
     unsigned observer = add_observer();
     size_t columns;
-    (void)state;
     observe(observer, true);
     view->c.history.read_at -= 2 * CLOCK_S; /* it has paused */
     take_in();
@@ -364,11 +355,10 @@ static void the_line_of_a_limit_has_each_observation_once(void **state)
 }
 
 /* One bezeld after the other monitors a node: each has a line of its own. */
-static void a_line_is_of_one_process(void **state)
+TEST_WITH(begin, end, a_line_is_of_one_process)
 {
     unsigned observer = add_observer();
     size_t columns;
-    (void)state;
     observe(observer, true);
     observe(add_observer(), true);
     view->c.history.read_at -= 2 * CLOCK_S;
@@ -390,7 +380,7 @@ static unsigned add_part(const char *process, uint32_t pid, const char *name)
 }
 
 /* Frames 1 and 2 go a whole way, 3 is never shown. A chain has its stages, two ends the whole. */
-static void intervals_have_edges_between_their_records(void **state)
+TEST_WITH(begin, end, intervals_have_edges_between_their_records)
 {
     static const char rows[] = "want 1 -2000000000000000000 2000000000000000000 10 0 2/-1/3/-1/-1/100 3/-1/3/-1/-1/100 "
                                "4/-1/3/-1/-1/100";
@@ -401,7 +391,6 @@ static void intervals_have_edges_between_their_records(void **state)
     long long begin_at, end_at, took;
     char request[256], *bytes;
     size_t n;
-    (void)state;
     for (uint64_t frame = 1; frame <= 3; frame++) {
         fake_cut_one(sensor, camera, 0, 3, &frame);
         fake_cut_one(sensor, net, 0, 3, &frame);
@@ -457,12 +446,11 @@ static char *strip_of(const char *row)
 
 /* A strip is of the intervals of one thread: string 1, thread 7. In a window this wide they are one piece. Records are
  * a microsecond apart. */
-static void a_thread_has_its_own_strip(void **state)
+TEST_WITH(begin, end, a_thread_has_its_own_strip)
 {
     unsigned daemon = add_switches();
     long long from, until, running, ready, waiting, either;
     char row[64];
-    (void)state;
     fake_cut_one(sensor, daemon, 0, 3,
                  (const uint64_t[]){1, 7, 200, 0, 0, 0, (uint64_t)-1, (uint64_t)-1, (uint64_t)-1});
     fake_cut_one(sensor, daemon, 0, 3, (const uint64_t[]){1, 8, 900, 0, 0, 0, 0, 0, 0});
@@ -489,12 +477,11 @@ static void a_thread_has_its_own_strip(void **state)
 }
 
 /* No interval tells of thread 9: it has waited, and waits still. */
-static void a_thread_that_only_waits_has_a_strip(void **state)
+TEST_WITH(begin, end, a_thread_that_only_waits_has_a_strip)
 {
     unsigned daemon = add_switches();
     long long from, until, ns[4];
     char row[64];
-    (void)state;
     fake_cut_one(sensor, daemon, 0, 3, (const uint64_t[]){1, 8, 900, 0, 0, 0, 0, 0, 0});
     fake_cut_one(sensor, daemon, 0, 4, (const uint64_t[]){1, 9, 700, 0, 1, 4, 0, (uint64_t)-1, (uint64_t)-1});
     take_in();
@@ -508,10 +495,9 @@ static void a_thread_that_only_waits_has_a_strip(void **state)
 }
 
 /* A run may have thousands of processes; what they counted would be ten times the rest. */
-static void a_reader_keeps_nothing_of_what_processes_counted(void **state)
+TEST_WITH(begin, end, a_reader_keeps_nothing_of_what_processes_counted)
 {
     struct levels *levels;
-    (void)state;
     fake_add_process(sensor, "app", 101, ROLE_SUT);
     unsigned other = fake_add_process(sensor, "app", 102, ROLE_SUT);
     fake_add_string(sensor, other, "of this one alone");
@@ -528,22 +514,4 @@ static void a_reader_keeps_nothing_of_what_processes_counted(void **state)
     assert_null(p->values);
     assert_null(p->latency);
     levels_close(levels);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_that_make_no_sense_are_empty, begin, end),
-        cmocka_unit_test_setup_teardown(damage_is_told_and_the_rest_is_shown, begin, end),
-        cmocka_unit_test_setup_teardown(what_takes_too_long_is_cut_and_says_so, begin, end),
-        cmocka_unit_test_setup_teardown(messages_pair_as_readers_pair_them, begin, end),
-        cmocka_unit_test_setup_teardown(a_list_lies_around_what_stands_out, begin, end),
-        cmocka_unit_test_setup_teardown(the_line_of_a_limit_has_each_observation_once, begin, end),
-        cmocka_unit_test_setup_teardown(a_line_is_of_one_process, begin, end),
-        cmocka_unit_test_setup_teardown(intervals_have_edges_between_their_records, begin, end),
-        cmocka_unit_test_setup_teardown(a_thread_has_its_own_strip, begin, end),
-        cmocka_unit_test_setup_teardown(a_thread_that_only_waits_has_a_strip, begin, end),
-        cmocka_unit_test_setup_teardown(a_reader_keeps_nothing_of_what_processes_counted, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

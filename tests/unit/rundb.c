@@ -13,19 +13,16 @@
 #include "run/rundb/rundb_save.h"
 #include "run/rundb/rundb_sqlite.h"
 #include "tests/lib/fake_sensor.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const uint8_t run_id[16] = "a run's identity";
 
@@ -265,9 +262,9 @@ static uint64_t bits(double value)
     return b;
 }
 
-static void properties_and_events_are_kept(void **state)
+TEST_WITH(setup, teardown, properties_and_events_are_kept)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     struct summary *s;
     stop(t);
     struct rundb *f;
@@ -290,9 +287,9 @@ static void properties_and_events_are_kept(void **state)
     summary_free(s);
 }
 
-static void tables_without_rowid_begin_with_their_key(void **state)
+TEST_WITH(setup, teardown, tables_without_rowid_begin_with_their_key)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     sqlite3 *db;
     sqlite3_stmt *s;
     stop(t);
@@ -306,9 +303,9 @@ static void tables_without_rowid_begin_with_their_key(void **state)
     sqlite3_close(db);
 }
 
-static void a_process_that_was_launched_and_never_heard_of_is_noted(void **state)
+TEST_WITH(setup, teardown, a_process_that_was_launched_and_never_heard_of_is_noted)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     struct summary *s;
     struct message_note note = {.pid = 55, .at = 9, .name = "refused", .code = RUNDB_NO_SEGMENT, .text = "no room"};
     fake_add_process(t->sensor, "heard", 50, ROLE_SUT);
@@ -336,9 +333,9 @@ static void a_process_that_was_launched_and_never_heard_of_is_noted(void **state
     summary_free(s);
 }
 
-static void what_is_no_run_is_told_from_one(void **state)
+TEST_WITH(setup, teardown, what_is_no_run_is_told_from_one)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     struct summary *s;
     struct rundb *f;
     char path[64];
@@ -354,9 +351,9 @@ static void what_is_no_run_is_told_from_one(void **state)
     assert_int_equal(summary_load(t->dir, &s), BEZEL_ENOENT);
 }
 
-static void a_flight_recorder_is_known_as_one_and_has_no_latency(void **state)
+TEST_WITH(setup, teardown, a_flight_recorder_is_known_as_one_and_has_no_latency)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     struct summary *s;
     unsigned polled = fake_add_process(t->sensor, "polled", 1, ROLE_SUT);
     unsigned recorder = fake_add_process(t->sensor, "recorder", 2, ROLE_SUT);
@@ -379,9 +376,9 @@ static void a_flight_recorder_is_known_as_one_and_has_no_latency(void **state)
     summary_free(s);
 }
 
-static void books_and_latency_are_what_was_counted(void **state)
+TEST_WITH(setup, teardown, books_and_latency_are_what_was_counted)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     struct summary *s;
     unsigned app = fake_add_process(t->sensor, "app", 1, ROLE_SUT);
     fake_add_process(t->sensor, "idle", 2, ROLE_SUT);
@@ -558,9 +555,9 @@ static void record_the_daemon(struct fake_sensor *f, unsigned d)
     fake_cut_one(f, d, 0, EXPIRED, (uint64_t[]){SERVER, FPS, 77, 100000000, 60, 3});
 }
 
-static void built_in_aspects_become_facts_once_however_often_it_starts(void **state)
+TEST_WITH(setup, teardown, built_in_aspects_become_facts_once_however_often_it_starts)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     unsigned d = add_daemon(t->sensor);
     /* Of another ring, stored later with earlier times: the last packet need not have the latest record. */
     fake_cut_one(t->sensor, d, 1, CLOCK, (uint64_t[]){0, 1, 0, 5, 0, 0});
@@ -582,9 +579,9 @@ static void built_in_aspects_become_facts_once_however_often_it_starts(void **st
 }
 
 /* Aspects of the SUT may have the names of built-in ones: they make no rows. */
-static void aspects_named_like_built_in_ones_are_not_believed(void **state)
+TEST_WITH(setup, teardown, aspects_named_like_built_in_ones_are_not_believed)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     struct summary *s;
     unsigned d = add_daemon(t->sensor);
     t->sensor->processes[d]->said.role = ROLE_SUT;
@@ -598,9 +595,9 @@ static void aspects_named_like_built_in_ones_are_not_believed(void **state)
     summary_free(s);
 }
 
-static void a_start_after_a_kill_has_positions_and_counts_again(void **state)
+TEST_WITH(setup, teardown, a_start_after_a_kill_has_positions_and_counts_again)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     unsigned app = fake_add_process(t->sensor, "app", 1, ROLE_SUT);
     struct model_process *p = know(t, app);
     fake_cut(t->sensor, app, 0, 40);
@@ -634,9 +631,9 @@ static void a_start_after_a_kill_has_positions_and_counts_again(void **state)
     assert_true(fake_file_is_right(s, path, true));
 }
 
-static void what_follows_damage_is_cut_and_comes_again(void **state)
+TEST_WITH(setup, teardown, what_follows_damage_is_cut_and_comes_again)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     unsigned app = fake_add_process(t->sensor, "app", 1, ROLE_SUT);
     know(t, app);
     for (int i = 0; i < 4; i++)
@@ -657,9 +654,8 @@ static void what_follows_damage_is_cut_and_comes_again(void **state)
     assert_true(fake_file_is_right(s, path, true));
 }
 
-static void each_error_of_sqlite_is_one_of_ours(void **state)
+TEST(each_error_of_sqlite_is_one_of_ours)
 {
-    (void)state;
     static const struct {
         int theirs, ours;
     } errors[] = {{SQLITE_OK, 0},
@@ -683,23 +679,4 @@ static void each_error_of_sqlite_is_one_of_ours(void **state)
         assert_int_equal(rundb_error(NULL, errors[i].theirs), errors[i].ours);
         assert_int_equal(errno, errors[i].theirs == SQLITE_FULL ? ENOSPC : 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_error_of_sqlite_is_one_of_ours),
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(properties_and_events_are_kept),
-        TEST(tables_without_rowid_begin_with_their_key),
-        TEST(a_process_that_was_launched_and_never_heard_of_is_noted),
-        TEST(what_is_no_run_is_told_from_one),
-        TEST(a_flight_recorder_is_known_as_one_and_has_no_latency),
-        TEST(books_and_latency_are_what_was_counted),
-        TEST(built_in_aspects_become_facts_once_however_often_it_starts),
-        TEST(aspects_named_like_built_in_ones_are_not_believed),
-        TEST(a_start_after_a_kill_has_positions_and_counts_again),
-        TEST(what_follows_damage_is_cut_and_comes_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "run/rundb/rundb_sections.h"
 #include "tests/lib/rundb_copy.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 static char run[SCRATCH_PATH], mirror[SCRATCH_PATH];
 static struct copy copy;
@@ -146,9 +147,8 @@ static const char *node_of(const void *context, const char *process)
     return strcmp(process, "stranger") == 0 ? NULL : "desk";
 }
 
-static void what_is_at_home_stays_in_a_joined_copy(void **state)
+TEST_WITH(begin, end, what_is_at_home_stays_in_a_joined_copy)
 {
-    (void)state;
     struct rundb *f = opened(run);
     struct model_node *node = add_node(f, "desk");
     add_note(f, node, "worker", RUNDB_NO_SEGMENT);
@@ -190,9 +190,8 @@ static void what_is_at_home_stays_in_a_joined_copy(void **state)
     assert_int_equal(rundb_close(f), 0);
 }
 
-static void the_seal_of_a_joined_copy_is_made_at_home(void **state)
+TEST_WITH(begin, end, the_seal_of_a_joined_copy_is_made_at_home)
 {
-    (void)state;
     struct rundb *f = opened(run);
     finish(f);
     copy.joined = true;
@@ -218,9 +217,8 @@ static void the_seal_of_a_joined_copy_is_made_at_home(void **state)
     assert_int_equal(rundb_close(f), 0);
 }
 
-static void the_database_is_not_held_before_the_commit(void **state)
+TEST_WITH(begin, end, the_database_is_not_held_before_the_commit)
 {
-    (void)state;
     struct rundb *f = opened(run);
     add_process(f, add_node(f, "desk"), "nav", 1);
     copy.joined = true;
@@ -240,9 +238,8 @@ static void the_database_is_not_held_before_the_commit(void **state)
 #define OLDER                                                                                                          \
     "DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; DROP TABLE threads; PRAGMA user_version = 16"
 
-static void an_older_format_is_copied_into_one_of_this(void **state)
+TEST_WITH(begin, end, an_older_format_is_copied_into_one_of_this)
 {
-    (void)state;
     struct rundb *f = opened(run), *reader;
     add_process(f, add_node(f, "desk"), "nav", 1);
     finish(f);
@@ -272,9 +269,8 @@ static void an_older_format_is_copied_into_one_of_this(void **state)
 }
 
 /* A power failure takes what was committed last, and other rows come in its place. */
-static void a_database_that_went_back_is_copied_anew(void **state)
+TEST_WITH(begin, end, a_database_that_went_back_is_copied_anew)
 {
-    (void)state;
     char path[SCRATCH_PATH + 8], *before;
     size_t n;
     snprintf(path, sizeof path, "%s/run.db", run);
@@ -292,9 +288,8 @@ static void a_database_that_went_back_is_copied_anew(void **state)
 }
 
 /* The property says that rows before the last one are others than before. */
-static void rows_that_were_made_anew_are_sent_anew(void **state)
+TEST_WITH(begin, end, rows_that_were_made_anew_are_sent_anew)
 {
-    (void)state;
     struct rundb *f = opened(run);
     change(run, "INSERT INTO sections VALUES(5, 1, 1), (6, 1, 1)");
     change(run, "INSERT INTO losses VALUES(1, 0, 1, 1, 1, 1, 4), (1, 0, 2, 2, 2, 2, 5), (1, 0, 3, 3, 3, 3, 6)");
@@ -372,9 +367,8 @@ static void assert_refused(const char *words)
     assert_int_equal(number(mirror, "SELECT count(*) FROM properties"), 0);
 }
 
-static void malformed_pieces_are_refused(void **state)
+TEST_WITH(begin, end, malformed_pieces_are_refused)
 {
-    (void)state;
     change(run, "");
     copy_open(&copy);
     begin_piece(RUNDB_ROWS_PUT, RUNDB_ROWS_TABLES);
@@ -429,9 +423,8 @@ static void malformed_pieces_are_refused(void **state)
     assert_refused("not above 0");
 }
 
-static void a_token_that_is_none_is_refused(void **state)
+TEST_WITH(begin, end, a_token_that_is_none_is_refused)
 {
-    (void)state;
     struct rundb_changes *c;
     uint8_t token[RUNDB_APPLY_TOKEN_MAX];
     size_t n;
@@ -456,29 +449,12 @@ static int refuse(void *context, const void *bytes, size_t n)
     return BEZEL_EUNREACH;
 }
 
-static void after_a_put_that_failed_nothing_is_sent(void **state)
+TEST_WITH(begin, end, after_a_put_that_failed_nothing_is_sent)
 {
-    (void)state;
     change(run, "INSERT INTO events VALUES(1, 0, 'one')");
     copy_open(&copy);
     assert_int_equal(rundb_changes_begin(copy.changes, false), 1);
     assert_int_equal(rundb_changes_put(copy.changes, RUNDB_CHANGES_REST, refuse, NULL), BEZEL_EUNREACH);
     assert_int_equal(rundb_changes_end(copy.changes), 0);
     assert_int_equal(rundb_changes_begin(copy.changes, false), BEZEL_EINVAL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_at_home_stays_in_a_joined_copy, begin, end),
-        cmocka_unit_test_setup_teardown(the_seal_of_a_joined_copy_is_made_at_home, begin, end),
-        cmocka_unit_test_setup_teardown(the_database_is_not_held_before_the_commit, begin, end),
-        cmocka_unit_test_setup_teardown(an_older_format_is_copied_into_one_of_this, begin, end),
-        cmocka_unit_test_setup_teardown(a_database_that_went_back_is_copied_anew, begin, end),
-        cmocka_unit_test_setup_teardown(rows_that_were_made_anew_are_sent_anew, begin, end),
-        cmocka_unit_test_setup_teardown(malformed_pieces_are_refused, begin, end),
-        cmocka_unit_test_setup_teardown(a_token_that_is_none_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(after_a_put_that_failed_nothing_is_sent, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,17 +10,13 @@
 #include "run/rundb/rundb_save.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static char run[PATH_MAX];
 static struct fake_sensor *sensor;
@@ -125,9 +121,8 @@ static void what_kinds_came_to_is_told(uint64_t spans)
     summary_free(s);
 }
 
-static void what_kinds_came_to_is_kept_and_counted_once(void **state)
+TEST_WITH(begin, end, what_kinds_came_to_is_kept_and_counted_once)
 {
-    (void)state;
     unsigned app = add_kinds();
     feed();
     what_kinds_came_to_is_told(2);
@@ -180,9 +175,8 @@ static uint64_t count_evaluated(void)
 }
 
 /* Packets wait while a save writes: it writes a share of many fields, and the next ones the others. */
-static void many_fields_are_saved_by_and_by(void **state)
+TEST_WITH(begin, end, many_fields_are_saved_by_and_by)
 {
-    (void)state;
     unsigned saves = 0;
     (void)add_many_fields();
     feed();
@@ -197,9 +191,8 @@ static void many_fields_are_saved_by_and_by(void **state)
 }
 
 /* Statistics have a bound; what has no room in it is told, and all records are stored and right. */
-static void fields_beyond_the_bound_of_memory_are_not_evaluated(void **state)
+TEST_WITH(begin, end, fields_beyond_the_bound_of_memory_are_not_evaluated)
 {
-    (void)state;
     (void)add_many_fields();
     stored.model->values_memory = 3 << 17;
     feed();
@@ -208,16 +201,4 @@ static void fields_beyond_the_bound_of_memory_are_not_evaluated(void **state)
     while (stored.model->unsaved);
     assert_in_range(count_evaluated(), 500, 1000);
     assert_int_equal(stored.model->totals.records, MANY_ASPECTS);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(what_kinds_came_to_is_kept_and_counted_once),
-        TEST(many_fields_are_saved_by_and_by),
-        TEST(fields_beyond_the_bound_of_memory_are_not_evaluated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

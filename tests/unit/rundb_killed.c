@@ -5,18 +5,15 @@
 #include "run/history/summary.h"
 #include "run/rundb/rundb.h"
 #include "run/rundb/rundb_sqlite.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char dir[32];
 
@@ -55,9 +52,8 @@ static bool is_named(const char *run, const char *name)
     return is;
 }
 
-static void what_a_killed_collector_left_is_read_without_room_for_an_index(void **state)
+TEST_WITH(setup, teardown, what_a_killed_collector_left_is_read_without_room_for_an_index)
 {
-    (void)state;
     char index[64], log[64];
     int status;
     write_and_leave(dir);
@@ -77,9 +73,8 @@ static void what_a_killed_collector_left_is_read_without_room_for_an_index(void 
 }
 
 /* `bezel verify` may be reading when a collector is started again. */
-static void a_reader_does_not_keep_the_next_collector_from_starting(void **state)
+TEST_WITH(setup, teardown, a_reader_does_not_keep_the_next_collector_from_starting)
 {
-    (void)state;
     struct rundb *f;
     sqlite3 *reader;
     write_and_leave(dir);
@@ -90,9 +85,8 @@ static void a_reader_does_not_keep_the_next_collector_from_starting(void **state
 }
 
 /* Nor between `bezel run`, which makes the database, and its collector; nor where a mirror goes on. */
-static void a_reader_keeps_no_writer_out_before_a_collector_has_finished(void **state)
+TEST_WITH(setup, teardown, a_reader_keeps_no_writer_out_before_a_collector_has_finished)
 {
-    (void)state;
     struct rundb *f;
     sqlite3 *reader;
     assert_int_equal(rundb_open(dir, &f), 0);
@@ -104,16 +98,4 @@ static void a_reader_keeps_no_writer_out_before_a_collector_has_finished(void **
     assert_int_equal(rundb_close(f), 0);
     sqlite3_close(reader);
     assert_true(is_named(dir, "of its collector"));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(what_a_killed_collector_left_is_read_without_room_for_an_index),
-        TEST(a_reader_does_not_keep_the_next_collector_from_starting),
-        TEST(a_reader_keeps_no_writer_out_before_a_collector_has_finished),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,10 @@
 
 #include "base/file.h"
 #include "base/uuid.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +15,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/bezel-rundir-XXXXXX";
 static char runs[64], dir[64];
@@ -30,9 +27,8 @@ static bool exists(const char *directory, const char *name)
     return lstat(path, &st) == 0;
 }
 
-static void a_run_directory_holds_what_its_readme_says(void **state)
+TEST(a_run_directory_holds_what_its_readme_says)
 {
-    (void)state;
     struct rundir run;
     char path[8192], *text;
     size_t n;
@@ -52,9 +48,8 @@ static void a_run_directory_holds_what_its_readme_says(void **state)
     assert_true(exists(run.path, "README"));
 }
 
-static void runs_of_the_same_second_get_names_of_their_own_and_latest_is_the_newest(void **state)
+TEST(runs_of_the_same_second_get_names_of_their_own_and_latest_is_the_newest)
 {
-    (void)state;
     struct rundir run[3];
     char path[PATH_MAX], real[PATH_MAX];
     for (int i = 0; i < 3; i++) {
@@ -79,9 +74,8 @@ static void runs_of_the_same_second_get_names_of_their_own_and_latest_is_the_new
         rundir_close(&run[i]);
 }
 
-static void the_private_folder_is_private_and_goes_with_the_run(void **state)
+TEST(the_private_folder_is_private_and_goes_with_the_run)
 {
-    (void)state;
     struct rundir run[2];
     struct stat st;
     for (int i = 0; i < 2; i++) {
@@ -100,9 +94,8 @@ static void the_private_folder_is_private_and_goes_with_the_run(void **state)
     assert_int_equal(rmdir(dir), 0); /* nothing is left in it */
 }
 
-static void what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it(void **state)
+TEST(what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it)
 {
-    (void)state;
     struct rundir killed, held, next;
     assert_int_equal(rundir_init(&killed), 0);
     assert_int_equal(rundir_make(runs, "a", "", 0, &killed), 0);
@@ -123,10 +116,9 @@ static void what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it(vo
     rundir_close(&held);
 }
 
-static void the_private_folder_is_found_by_its_run_while_that_lives(void **state)
+TEST(the_private_folder_is_found_by_its_run_while_that_lives)
 {
     uint8_t uuid[16], own[16];
-    (void)state;
     struct rundir run;
     char found[RUNDIR_PRIVATE_MAX];
     assert_int_equal(rundir_init(&run), 0);
@@ -150,9 +142,8 @@ static void the_private_folder_is_found_by_its_run_while_that_lives(void **state
     assert_int_equal(rundir_control("/nonexistent", found, uuid), BEZEL_EUNREACH);
 }
 
-static void a_run_is_taken_over_once_its_bezel_run_and_its_daemons_are_gone(void **state)
+TEST(a_run_is_taken_over_once_its_bezel_run_and_its_daemons_are_gone)
 {
-    (void)state;
     struct rundir run, next, third;
     char file[PATH_MAX + 16];
     assert_int_equal(rundir_init(&run), 0);
@@ -185,9 +176,8 @@ static void a_run_is_taken_over_once_its_bezel_run_and_its_daemons_are_gone(void
 }
 
 /* A child of `bezel run` that is killed, as that itself may be; its own children do not keep the lock. */
-static void a_run_is_running_as_long_as_the_process_lives_that_runs_it(void **state)
+TEST(a_run_is_running_as_long_as_the_process_lives_that_runs_it)
 {
-    (void)state;
     struct rundir run;
     int up[2], down[2];
     char byte = 0;
@@ -215,9 +205,8 @@ static void a_run_is_running_as_long_as_the_process_lives_that_runs_it(void **st
         close(up[i]), close(down[i]);
 }
 
-static void where_the_rest_of_a_run_lies_is_noted_and_forgotten(void **state)
+TEST(where_the_rest_of_a_run_lies_is_noted_and_forgotten)
 {
-    (void)state;
     struct rundir run;
     char place[64] = "untouched", text[5000], path[PATH_MAX + 8];
     struct stat st;
@@ -250,9 +239,8 @@ static void where_the_rest_of_a_run_lies_is_noted_and_forgotten(void **state)
     assert_int_equal(rundir_note_away("/nowhere", "desk"), BEZEL_ENOENT);
 }
 
-static void a_folder_that_others_can_write_is_refused(void **state)
+TEST(a_folder_that_others_can_write_is_refused)
 {
-    (void)state;
     struct rundir run;
     char open_to_all[128];
     snprintf(open_to_all, sizeof open_to_all, "%s/open", folder);
@@ -267,9 +255,8 @@ static void a_folder_that_others_can_write_is_refused(void **state)
     rundir_close(&run);
 }
 
-static void a_folder_whose_sockets_would_have_too_long_paths_is_refused(void **state)
+TEST(a_folder_whose_sockets_would_have_too_long_paths_is_refused)
 {
-    (void)state;
     struct rundir run;
     char deep[256];
     snprintf(deep, sizeof deep, "%s/%0100d", folder, 0);
@@ -282,9 +269,8 @@ static void a_folder_whose_sockets_would_have_too_long_paths_is_refused(void **s
     rundir_close(&run);
 }
 
-static void the_folder_of_runs_is_the_option_or_the_variable_or_runs(void **state)
+TEST(the_folder_of_runs_is_the_option_or_the_variable_or_runs)
 {
-    (void)state;
     setenv("BEZEL_RUNS", "/somewhere", 1);
     assert_string_equal(rundir_runs("/option"), "/option");
     assert_string_equal(rundir_runs(NULL), "/somewhere");
@@ -310,18 +296,5 @@ static int remove_folder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_directory_holds_what_its_readme_says),
-        cmocka_unit_test(runs_of_the_same_second_get_names_of_their_own_and_latest_is_the_newest),
-        cmocka_unit_test(the_private_folder_is_private_and_goes_with_the_run),
-        cmocka_unit_test(what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it),
-        cmocka_unit_test(the_private_folder_is_found_by_its_run_while_that_lives),
-        cmocka_unit_test(a_run_is_taken_over_once_its_bezel_run_and_its_daemons_are_gone),
-        cmocka_unit_test(a_run_is_running_as_long_as_the_process_lives_that_runs_it),
-        cmocka_unit_test(where_the_rest_of_a_run_lies_is_noted_and_forgotten),
-        cmocka_unit_test(a_folder_that_others_can_write_is_refused),
-        cmocka_unit_test(a_folder_whose_sockets_would_have_too_long_paths_is_refused),
-        cmocka_unit_test(the_folder_of_runs_is_the_option_or_the_variable_or_runs),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return test_run(make_folder, remove_folder);
 }

@@ -7,13 +7,12 @@
 #include "bezel/sensor.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(alive);
 
@@ -174,9 +171,8 @@ static void sample(struct fixture *f, struct samplers *s, uint64_t times, bool p
     }
 }
 
-static void samples_are_records_of_what_the_kernel_reports(void **unused)
+TEST(samples_are_records_of_what_the_kernel_reports)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}, .record = take};
     int *stop = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     struct experiment_sensing sensing = all_at(20 * CLOCK_MS);
@@ -270,9 +266,8 @@ static bool is_counted(int event, int refused)
     return event != refused && !(fake_user_alone && event >= 5);
 }
 
-static void perf_counters_that_the_kernel_refuses_are_unknown_and_the_others_count(void **unused)
+TEST(perf_counters_that_the_kernel_refuses_are_unknown_and_the_others_count)
 {
-    (void)unused;
     int before = count_descriptors();
     for (int refused = -1; refused < FAKE_EVENTS; refused++) {
         fake_refused = refused;
@@ -312,9 +307,8 @@ static void perf_counters_that_the_kernel_refuses_are_unknown_and_the_others_cou
     assert_int_equal(count_descriptors(), before);
 }
 
-static void periods_can_be_stretched_and_come_back(void **unused)
+TEST(periods_can_be_stretched_and_come_back)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}, .record = take};
     struct experiment_sensing sensing = {.sampler = {[EXPERIMENT_SAMPLER_CPU] = CLOCK_S}};
     fixture_open(&f);
@@ -338,9 +332,8 @@ static void periods_can_be_stretched_and_come_back(void **unused)
     fixture_end(&f);
 }
 
-static void what_is_needed_is_not_stretched(void **unused)
+TEST(what_is_needed_is_not_stretched)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}, .record = take};
     struct experiment_sensing sensing = {
         .sampler = {[EXPERIMENT_SAMPLER_CPU] = CLOCK_S, [EXPERIMENT_SAMPLER_MEMORY] = 3 * CLOCK_S}};
@@ -364,9 +357,8 @@ static void what_is_needed_is_not_stretched(void **unused)
     fixture_end(&f);
 }
 
-static void what_is_not_wanted_is_not_sampled(void **unused)
+TEST(what_is_not_wanted_is_not_sampled)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}, .record = take};
     struct experiment_sensing sensing = {0};
     fixture_open(&f);
@@ -401,9 +393,8 @@ static bool was_told(const struct fixture *f, const char *words)
 }
 
 /* Here a machine without temperatures, or without pressure; elsewhere there is nothing that fails. */
-static void a_sampler_that_fails_says_so_once_and_the_others_go_on(void **unused)
+TEST(a_sampler_that_fails_says_so_once_and_the_others_go_on)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}, .record = take};
     struct experiment_sensing sensing = all_at(CLOCK_MS);
     memset(seen, 0, sizeof seen);
@@ -418,17 +409,4 @@ static void a_sampler_that_fails_says_so_once_and_the_others_go_on(void **unused
     assert_int_equal(external_note_count(f.external), told);
     samplers_close(s);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_are_records_of_what_the_kernel_reports),
-        cmocka_unit_test(perf_counters_that_the_kernel_refuses_are_unknown_and_the_others_count),
-        cmocka_unit_test(periods_can_be_stretched_and_come_back),
-        cmocka_unit_test(what_is_needed_is_not_stretched),
-        cmocka_unit_test(what_is_not_wanted_is_not_sampled),
-        cmocka_unit_test(a_sampler_that_fails_says_so_once_and_the_others_go_on),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

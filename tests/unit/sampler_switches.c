@@ -7,6 +7,7 @@
 #include "sensor/samplers/sampler.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,10 +15,8 @@
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +24,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(alive);
 
@@ -367,9 +364,8 @@ static bool all_have_exited(const struct bed *b)
     return exited >= 3;
 }
 
-static void threads_that_share_a_cpu_are_preempted_and_a_sleeper_waits(void **unused)
+TEST(threads_that_share_a_cpu_are_preempted_and_a_sleeper_waits)
 {
-    (void)unused;
     struct bed b;
     bed_begin(&b, SWITCHES_STORE_ALL, 1);
     bed_until(&b, all_have_switched);
@@ -391,9 +387,8 @@ static bool is_refused(const struct bed *b)
     return was_told(b, "are not recorded") && sums > 3;
 }
 
-static void where_the_kernel_refuses_sums_serve_and_a_remedy_is_told(void **unused)
+TEST(where_the_kernel_refuses_sums_serve_and_a_remedy_is_told)
 {
-    (void)unused;
     static const struct {
         int error;
         bool suffice;
@@ -426,9 +421,8 @@ static bool both_had_intervals(const struct bed *b)
            (one && other && seen_of(one)->ended[PREEMPTED] > 3 && seen_of(other)->ended[PREEMPTED] > 3);
 }
 
-static void where_others_are_refused_own_threads_are_recorded_and_a_remedy_is_told(void **unused)
+TEST(where_others_are_refused_own_threads_are_recorded_and_a_remedy_is_told)
 {
-    (void)unused;
     static const struct {
         int error;
         const char *remedy;
@@ -460,9 +454,8 @@ static bool the_other_had_intervals(const struct bed *b)
            sums > 3;
 }
 
-static void a_thread_that_is_refused_keeps_no_other_from_being_recorded(void **unused)
+TEST(a_thread_that_is_refused_keeps_no_other_from_being_recorded)
 {
-    (void)unused;
     struct bed b;
     bed_begin(&b, SWITCHES_STORE_ALL, 1);
     foreign = &shared->busy[0];
@@ -478,9 +471,8 @@ static void a_thread_that_is_refused_keeps_no_other_from_being_recorded(void **u
 }
 
 /* A CPU that is off is opened when it comes up. */
-static void a_cpu_that_comes_up_is_recorded_without_a_word(void **unused)
+TEST(a_cpu_that_comes_up_is_recorded_without_a_word)
 {
-    (void)unused;
     struct bed b;
     cpus_refused = ENODEV;
     bed_begin(&b, SWITCHES_STORE_ALL, 1);
@@ -532,9 +524,8 @@ static bool rivals_are_named_again(const struct bed *b)
 
 /* Its events write nothing any more, and it has no others until it comes back. Who had it then is lost, in the books.
  */
-static void a_cpu_that_goes_off_and_comes_back_is_recorded_again(void **unused)
+TEST(a_cpu_that_goes_off_and_comes_back_is_recorded_again)
 {
-    (void)unused;
     struct bed b;
     bed_begin(&b, SWITCHES_STORE_ALL, 1);
     bed_until(&b, both_had_intervals);
@@ -562,9 +553,8 @@ static bool is_summed(const struct bed *b)
     return was_told(b, "are not recorded") || (was_told(b, "sensing.samplers.switches.budget") && sums > 3);
 }
 
-static void beyond_the_budget_the_busiest_threads_have_sums(void **unused)
+TEST(beyond_the_budget_the_busiest_threads_have_sums)
 {
-    (void)unused;
     struct bed b;
     bed_begin(&b, SWITCHES_STORE_ALL, 0.0001);
     bed_until(&b, is_summed);
@@ -581,9 +571,8 @@ static bool both_have_run(const struct bed *b)
 }
 
 /* Of two threads that share a CPU one is on it; it has no record yet, or little of it. */
-static void at_the_end_what_goes_on_is_recorded(void **unused)
+TEST(at_the_end_what_goes_on_is_recorded)
 {
-    (void)unused;
     struct bed b;
     bed_begin(&b, SWITCHES_STORE_ALL, 1);
     bed_until(&b, both_have_run);
@@ -641,9 +630,8 @@ static bool has_exited(const struct bed *b)
     return was_told(b, "are not recorded") || seen_of(atomic_load(&shared->sleeper))->ended[EXITED] == 1;
 }
 
-static void a_wait_that_began_before_the_recording_is_known_from_then_on(void **unused)
+TEST(a_wait_that_began_before_the_recording_is_known_from_then_on)
 {
-    (void)unused;
     struct bed b;
     bed_begin_asleep(&b);
     close(until_end[1]);
@@ -654,9 +642,8 @@ static void a_wait_that_began_before_the_recording_is_known_from_then_on(void **
 }
 
 /* No switch tells of it: it slept before its recording began, and sleeps still. */
-static void a_thread_that_only_waits_has_waited_all_along(void **unused)
+TEST(a_thread_that_only_waits_has_waited_all_along)
 {
-    (void)unused;
     struct bed b;
     bed_begin_asleep(&b);
     samplers_end(b.s);
@@ -678,9 +665,8 @@ static bool any_was_saved(const struct bed *b)
     return was_told(b, "are not recorded") || seen_count > 0;
 }
 
-static void what_snapshots_save_is_in_memory_alone_until_one_is_taken(void **unused)
+TEST(what_snapshots_save_is_in_memory_alone_until_one_is_taken)
 {
-    (void)unused;
     struct bed b;
     bed_begin(&b, SWITCHES_STORE_SNAPSHOTS, 1);
     turns_left = 300;
@@ -693,22 +679,4 @@ static void what_snapshots_save_is_in_memory_alone_until_one_is_taken(void **unu
     }
     bed_stop(&b);
     bed_end(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_that_share_a_cpu_are_preempted_and_a_sleeper_waits),
-        cmocka_unit_test(where_the_kernel_refuses_sums_serve_and_a_remedy_is_told),
-        cmocka_unit_test(where_others_are_refused_own_threads_are_recorded_and_a_remedy_is_told),
-        cmocka_unit_test(a_thread_that_is_refused_keeps_no_other_from_being_recorded),
-        cmocka_unit_test(a_cpu_that_comes_up_is_recorded_without_a_word),
-        cmocka_unit_test(a_cpu_that_goes_off_and_comes_back_is_recorded_again),
-        cmocka_unit_test(beyond_the_budget_the_busiest_threads_have_sums),
-        cmocka_unit_test(at_the_end_what_goes_on_is_recorded),
-        cmocka_unit_test(a_wait_that_began_before_the_recording_is_known_from_then_on),
-        cmocka_unit_test(a_thread_that_only_waits_has_waited_all_along),
-        cmocka_unit_test(what_snapshots_save_is_in_memory_alone_until_one_is_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,18 +6,14 @@
 #include "tests/lib/namespaces.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define THERMAL "/sys/class/thermal"
 #define CPUFREQ "/sys/devices/system/cpu/cpufreq"
@@ -100,9 +96,8 @@ static void turn_until(struct fixture *f, struct samplers *s, const char *name, 
     }
 }
 
-static void zones_and_policies_are_sampled_by_their_names(void **state)
+TEST(zones_and_policies_are_sampled_by_their_names)
 {
-    (void)state;
     struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}, .record = take};
     struct experiment_sensing sensing = {.sampler[EXPERIMENT_SAMPLER_TEMPERATURE] = 2 * CLOCK_MS,
                                          .sampler[EXPERIMENT_SAMPLER_FREQUENCY] = 2 * CLOCK_MS};
@@ -125,12 +120,4 @@ static void zones_and_policies_are_sampled_by_their_names(void **state)
     assert_int_equal(external_note_count(f.external), 0); /* a zone may have no type */
     samplers_close(s);
     fixture_end(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zones_and_policies_are_sampled_by_their_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,14 @@
 // SPDX-License-Identifier: MIT
 /* What samplers make of the kernel's texts, and of texts that no kernel wrote. */
 #include "sensor/samplers/sampler_text.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void cpu_times_and_counts_are_found_by_their_words(void **unused)
+TEST(cpu_times_and_counts_are_found_by_their_words)
 {
-    (void)unused;
     int64_t v[CPU_FIELDS];
     assert_true(
         sampler_read_cpu("cpu  10 20 30 40 50 60 70 80 90 100\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 5 5 5\nctxt 123\n"
@@ -28,9 +23,8 @@ static void cpu_times_and_counts_are_found_by_their_words(void **unused)
     assert_int_equal(v[CPU_BLOCKED], 0);
 }
 
-static void what_an_old_kernel_does_not_report_is_unknown(void **unused)
+TEST(what_an_old_kernel_does_not_report_is_unknown)
 {
-    (void)unused;
     int64_t v[CPU_FIELDS], m[MEMORY_FIELDS];
     struct sampler_pressure p;
     assert_true(sampler_read_cpu("cpu  1 2 3 4\n", v));
@@ -46,9 +40,8 @@ static void what_an_old_kernel_does_not_report_is_unknown(void **unused)
     assert_true(isnan(p.full_percent) && p.full_ns == SAMPLER_UNKNOWN);
 }
 
-static void interfaces_come_one_by_one_whatever_their_names(void **unused)
+TEST(interfaces_come_one_by_one_whatever_their_names)
 {
-    (void)unused;
     static const char text[] = "Inter-|   Receive                                                |  Transmit\n"
                                " face |bytes    packets errs drop fifo frame compressed multicast|bytes  packets errs\n"
                                "    lo: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n"
@@ -69,9 +62,8 @@ static void interfaces_come_one_by_one_whatever_their_names(void **unused)
     assert_false(sampler_next_network(&at, name, v));
 }
 
-static void a_name_that_is_too_long_is_cut(void **unused)
+TEST(a_name_that_is_too_long_is_cut)
 {
-    (void)unused;
     enum { MORE = 3 };
     char text[512], name[SAMPLER_NAME_MAX + 1], word[SAMPLER_NAME_MAX + MORE + 1];
     int64_t v[(int)NETWORK_FIELDS + (int)DISK_FIELDS];
@@ -92,9 +84,8 @@ static void a_name_that_is_too_long_is_cut(void **unused)
     }
 }
 
-static void disks_that_did_nothing_are_left_out(void **unused)
+TEST(disks_that_did_nothing_are_left_out)
 {
-    (void)unused;
     const char *at = "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
                      " 254       0 vda 10 1 20 30 40 2 50 60 1 70 80 0 0 0 0 0 0\n 254 1 vda1 1 2\n";
     char name[SAMPLER_NAME_MAX + 1];
@@ -112,9 +103,8 @@ static void disks_that_did_nothing_are_left_out(void **unused)
     assert_false(sampler_next_disk(&at, name, v));
 }
 
-static void a_process_may_be_named_like_its_own_line(void **unused)
+TEST(a_process_may_be_named_like_its_own_line)
 {
-    (void)unused;
     int64_t v[PROCESS_FIELDS];
     uint64_t start;
     assert_true(
@@ -130,9 +120,8 @@ static void a_process_may_be_named_like_its_own_line(void **unused)
     assert_int_equal(start, 777);
 }
 
-static void a_process_that_is_ending_is_not_sampled(void **unused)
+TEST(a_process_that_is_ending_is_not_sampled)
 {
-    (void)unused;
     int64_t v[PROCESS_FIELDS];
     uint64_t start;
     assert_false(
@@ -141,9 +130,8 @@ static void a_process_that_is_ending_is_not_sampled(void **unused)
         sampler_read_process("42 (a) Z 1 42 42 0 -1 4194560 107 3 2 1 9 8 0 0 20 0 1 0 777 0 0 0 1 1\n", v, &start));
 }
 
-static void the_schedulers_times_are_three_counts_of_a_line(void **unused)
+TEST(the_schedulers_times_are_three_counts_of_a_line)
 {
-    (void)unused;
     static const char *const wrong[] = {"",       "\n", "1 2", "1 2\n3", "1 x 3", "1 -2 3", "1 2 99999999999999999999",
                                         "a 1 2 3"};
     int64_t v[SCHED_FIELDS];
@@ -156,9 +144,8 @@ static void the_schedulers_times_are_three_counts_of_a_line(void **unused)
         assert_false(sampler_read_sched(wrong[i], v));
 }
 
-static void switches_are_found_by_their_words(void **unused)
+TEST(switches_are_found_by_their_words)
 {
-    (void)unused;
     int64_t voluntary, involuntary;
     assert_true(sampler_read_switches("Name:\tx\nvoluntary_ctxt_switches:\t2\nnonvoluntary_ctxt_switches:\t171\n",
                                       &voluntary, &involuntary));
@@ -177,9 +164,8 @@ static void switches_are_found_by_their_words(void **unused)
     " 0 63 5 0 0 20 0 1 0 5701730 2600960 345 18446744073709551615 93847102345216 93847102346297 140722871462272 0 "   \
     "0 0 65536 6 0 1 0 0 17 "
 
-static void the_cpu_of_a_thread_stands_behind_numbers_of_any_size(void **unused)
+TEST(the_cpu_of_a_thread_stands_behind_numbers_of_any_size)
 {
-    (void)unused;
     static const char *const wrong[] = {"",
                                         "42 (a) ",
                                         "42 (a) Z 1 42 42 0 -1 4194304 84 0 7" THREAD_END "1 0",
@@ -199,9 +185,8 @@ static void the_cpu_of_a_thread_stands_behind_numbers_of_any_size(void **unused)
 
 enum { COLUMNS_MAX = 4 };
 
-static void sources_of_interrupts_come_one_by_one_with_a_count_for_each_cpu(void **unused)
+TEST(sources_of_interrupts_come_one_by_one_with_a_count_for_each_cpu)
 {
-    (void)unused;
     static const char text[] = "           CPU0       CPU2       CPU13\n"
                                " 24:          1          0    4294967295  IO-APIC   5-edge      ACPI:Ged\n"
                                "31:          0      11403   7 PCI-MSIX-0000:00:01.0   3-edge      virtio0-stats  \n"
@@ -235,9 +220,8 @@ static void sources_of_interrupts_come_one_by_one_with_a_count_for_each_cpu(void
     assert_false(sampler_next_source(&at, &t, name, counts));
 }
 
-static void a_table_of_interrupts_has_no_more_columns_than_there_is_room_for(void **unused)
+TEST(a_table_of_interrupts_has_no_more_columns_than_there_is_room_for)
 {
-    (void)unused;
     static const char *const wrong[] = {"", "\n", "CPU", "CPU-1", "cpu0", "1 2 3\n", "CPU99999999999999999999"};
     uint32_t cpus[2];
     int64_t counts[2];
@@ -261,9 +245,8 @@ static void a_table_of_interrupts_has_no_more_columns_than_there_is_room_for(voi
     }
 }
 
-static void stolen_time_is_that_of_each_cpu(void **unused)
+TEST(stolen_time_is_that_of_each_cpu)
 {
-    (void)unused;
     const char *at = "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 80 9 10\ncpu1 1 2\ncpu7 1 2 3 4 5 6 7 90\n"
                      "cpu8 1 2 3 4 5 6 7 -1\ncpux 1 2 3 4 5 6 7 8\nintr 1 2 3\n";
     int64_t cpu, steal;
@@ -274,9 +257,8 @@ static void stolen_time_is_that_of_each_cpu(void **unused)
     assert_false(sampler_next_steal(&at, &cpu, &steal));
 }
 
-static void what_makes_no_sense_is_no_sample(void **unused)
+TEST(what_makes_no_sense_is_no_sample)
 {
-    (void)unused;
     static const char *const texts[] = {"",
                                         "\n",
                                         "cpu",
@@ -305,25 +287,4 @@ static void what_makes_no_sense_is_no_sample(void **unused)
         assert_false(sampler_read_pressure(texts[i], &p));
         assert_false(texts[i][0] != '1' && sampler_read_number(texts[i], v));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpu_times_and_counts_are_found_by_their_words),
-        cmocka_unit_test(what_an_old_kernel_does_not_report_is_unknown),
-        cmocka_unit_test(interfaces_come_one_by_one_whatever_their_names),
-        cmocka_unit_test(a_name_that_is_too_long_is_cut),
-        cmocka_unit_test(disks_that_did_nothing_are_left_out),
-        cmocka_unit_test(a_process_may_be_named_like_its_own_line),
-        cmocka_unit_test(a_process_that_is_ending_is_not_sampled),
-        cmocka_unit_test(the_schedulers_times_are_three_counts_of_a_line),
-        cmocka_unit_test(switches_are_found_by_their_words),
-        cmocka_unit_test(the_cpu_of_a_thread_stands_behind_numbers_of_any_size),
-        cmocka_unit_test(sources_of_interrupts_come_one_by_one_with_a_count_for_each_cpu),
-        cmocka_unit_test(a_table_of_interrupts_has_no_more_columns_than_there_is_room_for),
-        cmocka_unit_test(stolen_time_is_that_of_each_cpu),
-        cmocka_unit_test(what_makes_no_sense_is_no_sample),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,16 +7,14 @@
 #include "tests/lib/namespaces.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +23,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(alive);
 
@@ -279,9 +275,8 @@ static pid_t start_rival(int cpu)
         ;
 }
 
-static void a_thread_that_shares_its_cpu_waits_as_long_as_the_kernel_says(void **state)
+TEST_WITH(begin, end, a_thread_that_shares_its_cpu_waits_as_long_as_the_kernel_says)
 {
-    (void)state;
     enum { WAIT = 20 * CLOCK_MS };
     struct fixture f;
     struct samplers *s;
@@ -336,9 +331,8 @@ static int64_t sample_unasked(struct fixture *f, struct samplers *s, int64_t now
     return seen_count ? seen[0].samples : 0;
 }
 
-static void what_nobody_asked_for_wakes_nobody_and_records_what_ran(void **state)
+TEST_WITH(begin, end, what_nobody_asked_for_wakes_nobody_and_records_what_ran)
 {
-    (void)state;
     struct fixture f;
     struct samplers *s;
     const struct experiment_sensing unasked = {.sampler = {[EXPERIMENT_SAMPLER_SCHEDULING] = CLOCK_MS},
@@ -394,9 +388,8 @@ static void run_a_thread_that_ends(void *unused)
     wait_for_step(2);
 }
 
-static void what_nobody_asked_for_is_not_noted(void **state)
+TEST_WITH(begin, end, what_nobody_asked_for_is_not_noted)
 {
-    (void)state;
     struct fixture f;
     struct samplers *s;
     const struct experiment_sensing unasked = {.sampler = {[EXPERIMENT_SAMPLER_SCHEDULING] = CLOCK_MS},
@@ -416,9 +409,8 @@ static void what_nobody_asked_for_is_not_noted(void **state)
     fixture_end(&f);
 }
 
-static void a_thread_that_ends_is_no_error_and_the_others_are_sampled(void **state)
+TEST_WITH(begin, end, a_thread_that_ends_is_no_error_and_the_others_are_sampled)
 {
-    (void)state;
     struct fixture f;
     struct samplers *s;
     int before = count_descriptors();
@@ -460,9 +452,8 @@ static void run_many_threads(void *unused)
         pthread_join(t[i], NULL);
 }
 
-static void every_thread_is_sampled_or_the_limit_is_told_once(void **state)
+TEST_WITH(begin, end, every_thread_is_sampled_or_the_limit_is_told_once)
 {
-    (void)state;
     enum { FEW = 10, FILES = 2 * 3 * FEW };
     struct fixture f;
     struct samplers *s;
@@ -509,9 +500,8 @@ static void expect_interrupts_known(unsigned threads)
     assert_int_equal(known, threads);
 }
 
-static void threads_for_which_there_was_no_time_come_first_in_the_next_sample(void **state)
+TEST_WITH(begin, end, threads_for_which_there_was_no_time_come_first_in_the_next_sample)
 {
-    (void)state;
     static struct seen then[THREADS_MAX];
     struct fixture f;
     struct samplers *s;
@@ -604,9 +594,8 @@ static void expect_interrupts(int64_t cpu, unsigned samples, const int64_t *valu
     assert_string_equal(i->softirq, softirq);
 }
 
-static void interrupts_are_counted_by_cpu_with_the_busiest_source(void **state)
+TEST_WITH(begin, end, interrupts_are_counted_by_cpu_with_the_busiest_source)
 {
-    (void)state;
     static const struct experiment_sensing sensing = {.sampler = {[EXPERIMENT_SAMPLER_INTERRUPTS] = CLOCK_S}};
     struct fixture f;
     struct samplers *s;
@@ -649,9 +638,8 @@ static void put_counts(int interrupts_so_far, int softirqs, int steal)
     put("stat", text);
 }
 
-static void a_threads_sample_has_what_its_cpu_took_in_the_same_time_or_says_that_it_is_unknown(void **state)
+TEST_WITH(begin, end, a_threads_sample_has_what_its_cpu_took_in_the_same_time_or_says_that_it_is_unknown)
 {
-    (void)state;
     static const struct experiment_sensing apart = {
         .sampler = {[EXPERIMENT_SAMPLER_INTERRUPTS] = CLOCK_S, [EXPERIMENT_SAMPLER_SCHEDULING] = CLOCK_S / 2}};
     struct fixture f;
@@ -694,9 +682,8 @@ static void count_disks(struct fixture *f, const struct packet_header *h, const 
     disks += strcmp(aspect, "node_disk") == 0;
 }
 
-static void a_table_is_read_to_its_end_though_the_kernel_gives_it_in_pieces(void **state)
+TEST_WITH(begin, end, a_table_is_read_to_its_end_though_the_kernel_gives_it_in_pieces)
 {
-    (void)state;
     static const struct experiment_sensing sensing = {.sampler = {[EXPERIMENT_SAMPLER_DISK] = CLOCK_S}};
     struct fixture f;
     struct samplers *s;
@@ -719,9 +706,8 @@ static void record_and_stay(void *unused)
     (void)record_and_wait((void *)(intptr_t)1);
 }
 
-static void times_that_the_kernel_does_not_keep_are_unknown_and_told_with_the_remedy(void **state)
+TEST_WITH(begin, end, times_that_the_kernel_does_not_keep_are_unknown_and_told_with_the_remedy)
 {
-    (void)state;
     char path[64];
     struct fixture f;
     struct samplers *s;
@@ -746,23 +732,4 @@ static void times_that_the_kernel_does_not_keep_are_unknown_and_told_with_the_re
     assert_int_equal(fixture_wait(pid), 0);
     samplers_close(s);
     fixture_end(&f);
-}
-
-#define THREAD_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        THREAD_TEST(a_thread_that_shares_its_cpu_waits_as_long_as_the_kernel_says),
-        THREAD_TEST(what_nobody_asked_for_wakes_nobody_and_records_what_ran),
-        THREAD_TEST(what_nobody_asked_for_is_not_noted),
-        THREAD_TEST(a_thread_that_ends_is_no_error_and_the_others_are_sampled),
-        THREAD_TEST(every_thread_is_sampled_or_the_limit_is_told_once),
-        THREAD_TEST(threads_for_which_there_was_no_time_come_first_in_the_next_sample),
-        THREAD_TEST(interrupts_are_counted_by_cpu_with_the_busiest_source),
-        THREAD_TEST(a_threads_sample_has_what_its_cpu_took_in_the_same_time_or_says_that_it_is_unknown),
-        THREAD_TEST(a_table_is_read_to_its_end_though_the_kernel_gives_it_in_pieces),
-        THREAD_TEST(times_that_the_kernel_does_not_keep_are_unknown_and_told_with_the_remedy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* When a node does what: missed polls are not made up for, and no change of how it polls puts a poll off. */
 #include "resmgr/pace/schedule.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #define T0 (1000 * CLOCK_S)
 
@@ -18,9 +13,8 @@ static struct schedule started(void)
     return s;
 }
 
-static void it_begins_with_a_poll_and_samples_after_an_interval(void **state)
+TEST(it_begins_with_a_poll_and_samples_after_an_interval)
 {
-    (void)state;
     struct schedule s = started();
     assert_int_equal(schedule_due(&s, true), T0);
     assert_int_equal(s.step_due, T0 + 50 * CLOCK_MS);
@@ -31,9 +25,8 @@ static void it_begins_with_a_poll_and_samples_after_an_interval(void **state)
     assert_int_equal(schedule_due(&s, false), T0 + SCHEDULE_HOUSEKEEP);
 }
 
-static void missed_polls_are_not_made_up_for(void **state)
+TEST(missed_polls_are_not_made_up_for)
 {
-    (void)state;
     struct schedule s = started();
     schedule_polled(&s, T0, CLOCK_MS);
     assert_int_equal(s.poll_due, T0 + CLOCK_MS);
@@ -43,9 +36,8 @@ static void missed_polls_are_not_made_up_for(void **state)
     assert_int_equal(s.poll_due, T0 + 13 * CLOCK_MS);
 }
 
-static void a_period_moves_a_poll_nearer_and_never_off(void **state)
+TEST(a_period_moves_a_poll_nearer_and_never_off)
 {
-    (void)state;
     struct schedule s = started();
     schedule_poll_at(&s, T0 + 100);
     schedule_poll_within(&s, T0, 200);
@@ -58,9 +50,8 @@ static void a_period_moves_a_poll_nearer_and_never_off(void **state)
 }
 
 /* A CPU budget that is used up moves polls apart, but a node that waits busily has none. */
-static void a_poll_comes_no_earlier_than_told_unless_it_waits_busily(void **state)
+TEST(a_poll_comes_no_earlier_than_told_unless_it_waits_busily)
 {
-    (void)state;
     struct schedule s = started();
     schedule_poll_at(&s, T0 + 100);
     schedule_poll_after(&s, T0 + 50);
@@ -72,9 +63,8 @@ static void a_poll_comes_no_earlier_than_told_unless_it_waits_busily(void **stat
     assert_int_equal(s.poll_due, T0 + 200);
 }
 
-static void a_poll_that_waits_busily_counts_from_the_last_one(void **state)
+TEST(a_poll_that_waits_busily_counts_from_the_last_one)
 {
-    (void)state;
     struct schedule s = started();
     schedule_busy_wait(&s, true);
     schedule_housekept(&s, T0);
@@ -84,9 +74,8 @@ static void a_poll_that_waits_busily_counts_from_the_last_one(void **state)
     assert_int_equal(schedule_due(&s, true), T0 + 107);
 }
 
-static void late_steps_begin_anew(void **state)
+TEST(late_steps_begin_anew)
 {
-    (void)state;
     struct schedule s = started();
     schedule_stepped(&s, T0 + 60 * CLOCK_MS, 50 * CLOCK_MS);
     assert_int_equal(s.step_due, T0 + 100 * CLOCK_MS);
@@ -94,18 +83,16 @@ static void late_steps_begin_anew(void **state)
     assert_int_equal(s.step_due, T0 + 350 * CLOCK_MS);
 }
 
-static void what_comes_once_in_a_while_comes_once(void **state)
+TEST(what_comes_once_in_a_while_comes_once)
 {
-    (void)state;
     int64_t due = 0;
     assert_true(schedule_takes(&due, T0, 10));
     assert_false(schedule_takes(&due, T0 + 9, 10));
     assert_true(schedule_takes(&due, T0 + 10, 10));
 }
 
-static void asleep_it_housekeeps_twice_a_second_and_awake_at_once(void **state)
+TEST(asleep_it_housekeeps_twice_a_second_and_awake_at_once)
 {
-    (void)state;
     struct schedule s = started();
     schedule_sleep(&s, T0);
     schedule_sleep(&s, T0 + 100); /* still */
@@ -114,19 +101,4 @@ static void asleep_it_housekeeps_twice_a_second_and_awake_at_once(void **state)
     assert_int_equal(s.housekeep_due, T0 + 3 * CLOCK_S / 2);
     schedule_wake(&s, T0 + 5, 50);
     assert_true(!s.asleep && s.poll_due == T0 + 5 && s.housekeep_due == T0 + 5 && s.step_due == T0 + 55);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_begins_with_a_poll_and_samples_after_an_interval),
-        cmocka_unit_test(missed_polls_are_not_made_up_for),
-        cmocka_unit_test(a_poll_comes_no_earlier_than_told_unless_it_waits_busily),
-        cmocka_unit_test(a_period_moves_a_poll_nearer_and_never_off),
-        cmocka_unit_test(a_poll_that_waits_busily_counts_from_the_last_one),
-        cmocka_unit_test(late_steps_begin_anew),
-        cmocka_unit_test(what_comes_once_in_a_while_comes_once),
-        cmocka_unit_test(asleep_it_housekeeps_twice_a_second_and_awake_at_once),
-    };
-    return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
 }

@@ -11,13 +11,11 @@
 #include "bezeld/node/own_trace.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +23,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SLICE = 32768, RING = 65536, FLOODS = 3, FEW = 50 };
 
@@ -192,28 +188,24 @@ static void keeps_nobody_waiting(const char *sensing)
     assert_true(records(flooded) >= FLOODS * RING && records(quiet) >= FEW);
 }
 
-static void a_flood_of_one_lets_the_other_poll_after_each_slice(void **state)
+TEST_WITH(begin, end, a_flood_of_one_lets_the_other_poll_after_each_slice)
 {
-    (void)state;
     keeps_nobody_waiting("poll: {period: 1 us}");
 }
 
-static void so_does_one_with_a_batch_of_its_own_that_is_longer(void **state)
+TEST_WITH(begin, end, so_does_one_with_a_batch_of_its_own_that_is_longer)
 {
-    (void)state;
     keeps_nobody_waiting("poll: {period: 1 us, batch: 100000}");
 }
 
-static void so_does_one_that_waits_busily(void **state)
+TEST_WITH(begin, end, so_does_one_that_waits_busily)
 {
-    (void)state;
     keeps_nobody_waiting("poll: {mode: busy-wait}");
 }
 
 /* The policy turns it off and on again and again, each time before its poll is due: the poll comes all the same. */
-static void one_that_flickers_within_its_period_polls_on(void **state)
+TEST_WITH(begin, end, one_that_flickers_within_its_period_polls_on)
 {
-    (void)state;
     struct node *n = open_session("flickers", "poll: {period: 100 ms}")->node;
     struct node_decider by = {.who = DECIDED_BY_AGENT};
     int64_t now = clock_now(), due = now + n->policy.period / 2;
@@ -230,9 +222,8 @@ static void one_that_flickers_within_its_period_polls_on(void **state)
     }
 }
 
-static void one_that_waits_busily_never_sleeps(void **state)
+TEST_WITH(begin, end, one_that_waits_busily_never_sleeps)
 {
-    (void)state;
     const struct session *s = open_session("busy", "poll: {mode: busy-wait}");
     int64_t deadline = clock_now() + PATIENCE;
     int none = -1;
@@ -246,9 +237,8 @@ static void one_that_waits_busily_never_sleeps(void **state)
 }
 
 /* Control endpoint, signals and parent pipe get a turn where there is news, and cost nothing where there is none. */
-static void who_calls_is_heard_between_polls_and_nobody_else_is_looked_at(void **state)
+TEST_WITH(begin, end, who_calls_is_heard_between_polls_and_nobody_else_is_looked_at)
 {
-    (void)state;
     int call[2];
     open_session("called", "poll: {period: 1 ms}");
     assert_int_equal(pipe(call), 0);
@@ -268,9 +258,8 @@ static void who_calls_is_heard_between_polls_and_nobody_else_is_looked_at(void *
 }
 
 /* The counter tells a time on a line of its own, which may be wrong: only where it is plausible it is taken. */
-static void a_look_takes_the_kernels_time_where_the_counters_is_none(void **state)
+TEST(a_look_takes_the_kernels_time_where_the_counters_is_none)
 {
-    (void)state;
     const struct {
         int64_t late;
         bool trusted, taken;
@@ -289,9 +278,8 @@ static void a_look_takes_the_kernels_time_where_the_counters_is_none(void **stat
     }
 }
 
-static void one_alone_takes_all_at_once(void **state)
+TEST_WITH(begin, end, one_alone_takes_all_at_once)
 {
-    (void)state;
     struct session *s = open_session("alone", "poll: {period: 1 us}");
     for (int i = 0; i < FLOODS; i++)
         record(s, RING);
@@ -326,9 +314,8 @@ static void await_sample(const struct session *s)
     assert_true(told_cpu(s) > before);
 }
 
-static void each_is_told_the_cpu_of_all_threads_undivided(void **state)
+TEST_WITH(begin, end, each_is_told_the_cpu_of_all_threads_undivided)
 {
-    (void)state;
     int64_t opened = clock_now();
     struct session *a = open_session("a", "poll: {period: 1 ms}"), *b = open_session("b", "poll: {period: 1 ms}");
     burn_elsewhere(50 * CLOCK_MS);
@@ -338,9 +325,8 @@ static void each_is_told_the_cpu_of_all_threads_undivided(void **state)
     assert_true(a->node->usage.sensor_cpu >= least && b->node->usage.sensor_cpu >= least);
 }
 
-static void what_was_used_before_a_session_began_is_not_its(void **state)
+TEST_WITH(begin, end, what_was_used_before_a_session_began_is_not_its)
 {
-    (void)state;
     struct session *a = open_session("a", "poll: {period: 1 ms}");
     burn_elsewhere(50 * CLOCK_MS);
     int64_t before = clock_process_cpu();
@@ -369,9 +355,8 @@ static void live_deserted(const char *dir)
 }
 
 /* Heard of too late, and deserted: it made the run's folder anew, which nobody else knows of. */
-static void one_whose_run_is_gone_leaves_no_folder(void **state)
+TEST_WITH(begin, end, one_whose_run_is_gone_leaves_no_folder)
 {
-    (void)state;
     static const struct {
         const char *parent; /* of the first session's run, or not */
         bool goes;
@@ -393,9 +378,8 @@ static void one_whose_run_is_gone_leaves_no_folder(void **state)
     assert_int_equal(access(parent, F_OK), 0);
 }
 
-static void an_agent_that_cannot_be_made_is_not_told_as_a_socket_that_cannot_be_bound(void **state)
+TEST_WITH(begin, end, an_agent_that_cannot_be_made_is_not_told_as_a_socket_that_cannot_be_bound)
 {
-    (void)state;
     char why[SESSION_WHY_MAX];
     struct session *s;
     no_agent = true;
@@ -404,24 +388,4 @@ static void an_agent_that_cannot_be_made_is_not_told_as_a_socket_that_cannot_be_
     assert_int_equal(err, BEZEL_ENOMEM);
     if (!strstr(why, "cannot make the agent, which evaluates the limits of node local: "))
         fail_msg("told: %s", why);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_flood_of_one_lets_the_other_poll_after_each_slice, begin, end),
-        cmocka_unit_test_setup_teardown(so_does_one_with_a_batch_of_its_own_that_is_longer, begin, end),
-        cmocka_unit_test_setup_teardown(so_does_one_that_waits_busily, begin, end),
-        cmocka_unit_test_setup_teardown(one_that_waits_busily_never_sleeps, begin, end),
-        cmocka_unit_test_setup_teardown(who_calls_is_heard_between_polls_and_nobody_else_is_looked_at, begin, end),
-        cmocka_unit_test(a_look_takes_the_kernels_time_where_the_counters_is_none),
-        cmocka_unit_test_setup_teardown(one_that_flickers_within_its_period_polls_on, begin, end),
-        cmocka_unit_test_setup_teardown(one_alone_takes_all_at_once, begin, end),
-        cmocka_unit_test_setup_teardown(each_is_told_the_cpu_of_all_threads_undivided, begin, end),
-        cmocka_unit_test_setup_teardown(what_was_used_before_a_session_began_is_not_its, begin, end),
-        cmocka_unit_test_setup_teardown(one_whose_run_is_gone_leaves_no_folder, begin, end),
-        cmocka_unit_test_setup_teardown(an_agent_that_cannot_be_made_is_not_told_as_a_socket_that_cannot_be_bound,
-                                        begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "run/rundb/rundb_sections.h"
 #include "run/rundb/rundb_sqlite.h"
 #include "tests/lib/grown_run.h"
+#include "tests/lib/test.h"
 
 enum { ROUNDS = 60, SHORT = 12, KEPT = 4 };
 
@@ -71,9 +72,8 @@ static uint64_t free_expired(void)
     return n;
 }
 
-static void a_step_does_not_cost_more_because_there_were_more_streams(void **state)
+TEST(a_step_does_not_cost_more_because_there_were_more_streams)
 {
-    (void)state;
     uint64_t cost[ROUNDS] = {0}, bytes = 0;
     grown_open(&g, "passing");
     g.intact = true;
@@ -121,8 +121,5 @@ static void a_step_does_not_cost_more_because_there_were_more_streams(void **sta
 int main(void)
 {
     seed = seed_start();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_does_not_cost_more_because_there_were_more_streams),
-    };
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

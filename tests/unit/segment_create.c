@@ -13,15 +13,14 @@
 #include "tests/lib/attach_scratch.h"
 #include "tests/lib/namespaces.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +31,6 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static bool clock_stands; /* as if two processes came at the same moment */
 
@@ -166,9 +163,8 @@ static void fork_behind_its_back(struct segment_owned *own, struct child *c)
 /* ---- The truth table ----------------------------------------------------------------------------------------------
  */
 
-static void a_living_process_lives_and_a_killed_one_does_not(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_living_process_lives_and_a_killed_one_does_not)
 {
-    (void)state;
     struct child c = start(live);
     assert_int_equal(hear(c.hear), 'm');
     struct attached *a = attach_scratch();
@@ -179,9 +175,8 @@ static void a_living_process_lives_and_a_killed_one_does_not(void **state)
     segment_detach(a, true);
 }
 
-static void a_process_that_closes_its_descriptors_lives(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_process_that_closes_its_descriptors_lives)
 {
-    (void)state;
     struct child c = start(close_everything);
     assert_int_equal(hear(c.hear), 'm');
     struct attached *a = attach_scratch();
@@ -193,9 +188,8 @@ static void a_process_that_closes_its_descriptors_lives(void **state)
     segment_detach(a, true);
 }
 
-static void a_process_that_became_another_program_is_found_ended(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_process_that_became_another_program_is_found_ended)
 {
-    (void)state;
     struct child c = start(become_another_program);
     assert_int_equal(hear(c.hear), 'm');
     struct attached *a = attach_scratch();
@@ -207,9 +201,8 @@ static void a_process_that_became_another_program_is_found_ended(void **state)
     segment_detach(a, true);
 }
 
-static void a_child_does_not_keep_its_dead_parent_alive(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_child_does_not_keep_its_dead_parent_alive)
 {
-    (void)state;
     struct child c = start(fork_behind_its_back);
     assert_int_equal(hear(c.hear), 'm');
     struct attached *a = attach_scratch();
@@ -230,9 +223,8 @@ static void a_child_does_not_keep_its_dead_parent_alive(void **state)
     segment_detach(a, true);
 }
 
-static void a_later_process_of_the_same_pid_is_another(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_later_process_of_the_same_pid_is_another)
 {
-    (void)state;
     struct child c = start(fork_behind_its_back);
     assert_int_equal(hear(c.hear), 'm');
     struct attached *a = attach_scratch();
@@ -271,9 +263,8 @@ static void live_in_another_pid_namespace(struct segment_owned *own, struct chil
     waitpid(init, NULL, 0);
 }
 
-static void a_process_of_another_pid_namespace_is_told_by_its_lock(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_process_of_another_pid_namespace_is_told_by_its_lock)
 {
-    (void)state;
     struct child c = start(live_in_another_pid_namespace);
     char said = hear(c.hear);
     if (said == 's') {
@@ -291,9 +282,8 @@ static void a_process_of_another_pid_namespace_is_told_by_its_lock(void **state)
     segment_detach(a, true);
 }
 
-static void two_processes_of_one_number_and_moment_have_two_segments(void **state)
+TEST_WITH(scratch_begin, scratch_end, two_processes_of_one_number_and_moment_have_two_segments)
 {
-    (void)state;
     struct segment_owned one = {.fd = -1}, two = {.fd = -1};
     clock_stands = true;
     bool made = segment_create(&one, scratch_dir) && segment_create(&two, scratch_dir);
@@ -317,9 +307,8 @@ static uint64_t allocated(const char *path)
     return (uint64_t)st.st_blocks * 512;
 }
 
-static void memory_is_there_once_it_is_reserved(void **state)
+TEST_WITH(scratch_begin, scratch_end, memory_is_there_once_it_is_reserved)
 {
-    (void)state;
     struct segment_owned own = {.fd = -1};
     errno = EXDEV;
     assert_true(segment_create(&own, scratch_dir));
@@ -359,9 +348,8 @@ static const bool mlock_works = false; /* sanitizers make nothing of it */
 static const bool mlock_works = true;
 #endif
 
-static void memory_can_be_locked_or_the_limit_is_told(void **state)
+TEST_WITH(scratch_begin, scratch_end, memory_can_be_locked_or_the_limit_is_told)
 {
-    (void)state;
     struct segment_owned own = {.fd = -1};
     struct rlimit limit;
     assert_true(segment_create(&own, scratch_dir));
@@ -381,9 +369,8 @@ static void memory_can_be_locked_or_the_limit_is_told(void **state)
 }
 
 /* The number of our descriptor may be a file of the program's by now: that one is not touched. */
-static void a_file_of_the_program_in_our_descriptors_place_is_left_alone(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_file_of_the_program_in_our_descriptors_place_is_left_alone)
 {
-    (void)state;
     struct segment_owned own = {.fd = -1};
     char path[SCRATCH_PATH + 16];
     struct stat st;
@@ -412,9 +399,8 @@ static void on_alarm(int signal)
     alarms++;
 }
 
-static void signals_do_not_keep_memory_from_being_reserved(void **state)
+TEST_WITH(scratch_begin, scratch_end, signals_do_not_keep_memory_from_being_reserved)
 {
-    (void)state;
     struct segment_owned own = {.fd = -1};
     struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
     struct sigaction on = {.sa_handler = on_alarm}, was;
@@ -434,9 +420,8 @@ static void signals_do_not_keep_memory_from_being_reserved(void **state)
 
 /* No mask keeps out what stops a process: SIGSTOP, a debugger, the freezer of a control group. */
 /* A program without a standard stream must not print over its segment. */
-static void the_segment_gets_no_number_of_a_standard_stream(void **state)
+TEST_WITH(scratch_begin, scratch_end, the_segment_gets_no_number_of_a_standard_stream)
 {
-    (void)state;
     struct segment_owned own = {.fd = -1};
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
     close(STDIN_FILENO);
@@ -452,9 +437,8 @@ static void the_segment_gets_no_number_of_a_standard_stream(void **state)
     segment_forget(&own);
 }
 
-static void stops_do_not_keep_a_segment_from_being_made(void **state)
+TEST_WITH(scratch_begin, scratch_end, stops_do_not_keep_a_segment_from_being_made)
 {
-    (void)state;
     struct segment_owned own = {.fd = -1};
     interruptions = 3;
     bool made = segment_create(&own, scratch_dir);
@@ -496,9 +480,8 @@ static void fill_a_small_file_system(struct segment_owned *own, struct child *c)
     say(c->say, 'd');
 }
 
-static void a_full_file_system_is_an_error_and_no_signal(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_full_file_system_is_an_error_and_no_signal)
 {
-    (void)state;
     struct child c = start(fill_a_small_file_system);
     char said = hear(c.hear);
     if (said == 's') {
@@ -531,9 +514,8 @@ static unsigned mode_made(mode_t of_folder, mode_t mask)
     return st.st_mode & 07777;
 }
 
-static void files_are_the_folders_groups_as_far_as_the_folder_says_and_never_the_worlds(void **state)
+TEST_WITH(scratch_begin, scratch_end, files_are_the_folders_groups_as_far_as_the_folder_says_and_never_the_worlds)
 {
-    (void)state;
     assert_int_equal(mode_made(0700, 022), 0600);
     assert_int_equal(mode_made(0700, 0), 0600);
     assert_int_equal(mode_made(02770, 077), 0660);
@@ -558,9 +540,8 @@ static struct doorbell *hang_doorbell(void)
     return at;
 }
 
-static void a_process_that_cannot_make_its_segment_says_why_in_the_doorbell(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_process_that_cannot_make_its_segment_says_why_in_the_doorbell)
 {
-    (void)state;
     struct segment_owned own = {.fd = -1};
     struct attached_refusal r;
     uint32_t seen = 0;
@@ -592,9 +573,8 @@ static void a_process_that_cannot_make_its_segment_says_why_in_the_doorbell(void
     munmap(bell, sizeof *bell);
 }
 
-static void who_comes_after_the_last_look_is_told_that_nobody_reads(void **state)
+TEST_WITH(scratch_begin, scratch_end, who_comes_after_the_last_look_is_told_that_nobody_reads)
 {
-    (void)state;
     struct doorbell *bell = hang_doorbell();
     assert_true(segment_refuse(bell, "one"));
     assert_int_equal(unobserved_stop(&bell->unobserved), 1);
@@ -604,9 +584,8 @@ static void who_comes_after_the_last_look_is_told_that_nobody_reads(void **state
     munmap(bell, sizeof *bell);
 }
 
-static void a_scribbled_doorbell_is_read_in_bounds(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_scribbled_doorbell_is_read_in_bounds)
 {
-    (void)state;
     struct attached_refusal r;
     uint32_t seen = 0;
     struct doorbell *bell = hang_doorbell();
@@ -622,9 +601,8 @@ static void a_scribbled_doorbell_is_read_in_bounds(void **state)
     munmap(bell, sizeof *bell);
 }
 
-static void notices_are_told_once_each_and_bounded(void **state)
+TEST_WITH(scratch_begin, scratch_end, notices_are_told_once_each_and_bounded)
 {
-    (void)state;
     struct segment_owned own = {.fd = -1};
     struct attached_notice n;
     setenv("BEZEL_RING_RECORDS", "3", 1);
@@ -672,9 +650,8 @@ static void notices_are_told_once_each_and_bounded(void **state)
     segment_forget(&own);
 }
 
-static void a_long_sentence_and_scribbled_notices_stay_in_bounds(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_long_sentence_and_scribbled_notices_stay_in_bounds)
 {
-    (void)state;
     struct segment_owned own = {.fd = -1};
     struct attached_notice n;
     char text[1000];
@@ -702,28 +679,5 @@ static void a_long_sentence_and_scribbled_notices_stay_in_bounds(void **state)
 int main(void)
 {
     sigbus_guard_init();
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
-    const struct CMUnitTest tests[] = {
-        TEST(a_living_process_lives_and_a_killed_one_does_not),
-        TEST(a_process_that_closes_its_descriptors_lives),
-        TEST(a_process_that_became_another_program_is_found_ended),
-        TEST(a_child_does_not_keep_its_dead_parent_alive),
-        TEST(a_later_process_of_the_same_pid_is_another),
-        TEST(a_process_of_another_pid_namespace_is_told_by_its_lock),
-        TEST(two_processes_of_one_number_and_moment_have_two_segments),
-        TEST(memory_is_there_once_it_is_reserved),
-        TEST(memory_can_be_locked_or_the_limit_is_told),
-        TEST(a_file_of_the_program_in_our_descriptors_place_is_left_alone),
-        TEST(signals_do_not_keep_memory_from_being_reserved),
-        TEST(the_segment_gets_no_number_of_a_standard_stream),
-        TEST(stops_do_not_keep_a_segment_from_being_made),
-        TEST(a_full_file_system_is_an_error_and_no_signal),
-        TEST(files_are_the_folders_groups_as_far_as_the_folder_says_and_never_the_worlds),
-        TEST(a_process_that_cannot_make_its_segment_says_why_in_the_doorbell),
-        TEST(who_comes_after_the_last_look_is_told_that_nobody_reads),
-        TEST(a_scribbled_doorbell_is_read_in_bounds),
-        TEST(notices_are_told_once_each_and_bounded),
-        TEST(a_long_sentence_and_scribbled_notices_stay_in_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

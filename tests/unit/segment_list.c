@@ -8,16 +8,13 @@
 #include "sensor/shm/segment_create.h"
 #include "tests/lib/attach_scratch.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { MANY = 2 * SEGMENT_LIST_MAX + 7 };
 
@@ -29,9 +26,8 @@ static int listed(uint64_t after)
     return segment_list(&scratch_folder, after, rows, &next);
 }
 
-static void a_process_is_listed_while_it_lives_with_its_records_and_its_reader(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_process_is_listed_while_it_lives_with_its_records_and_its_reader)
 {
-    (void)state;
     static const uint8_t nobody[16], run[16] = {0xb0, 1};
     struct segment_owned own = {.fd = -1};
     assert_int_equal(listed(0), 0);
@@ -61,9 +57,8 @@ static void a_process_is_listed_while_it_lives_with_its_records_and_its_reader(v
 }
 
 /* A thread that is held up within a record, while one session ends and the next one begins, and goes on then. */
-static void a_record_that_was_begun_in_another_session_is_no_attempt_of_this_one(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_record_that_was_begun_in_another_session_is_no_attempt_of_this_one)
 {
-    (void)state;
     static const uint8_t run[16] = {0xb0, 1}, next_run[16] = {0xb0, 2};
     struct segment_owned own = {.fd = -1};
     assert_true(segment_create(&own, scratch_dir));
@@ -88,9 +83,8 @@ static void a_record_that_was_begun_in_another_session_is_no_attempt_of_this_one
     segment_forget(&own);
 }
 
-static void a_long_list_goes_on_in_the_order_of_instances(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_long_list_goes_on_in_the_order_of_instances)
 {
-    (void)state;
     static struct segment_owned own[MANY];
     uint64_t after = 0, last = 0;
     int all = 0;
@@ -117,9 +111,8 @@ static void a_long_list_goes_on_in_the_order_of_instances(void **state)
             segment_forget(&own[i]);
 }
 
-static void nothing_in_a_segment_is_believed(void **state)
+TEST_WITH(scratch_begin, scratch_end, nothing_in_a_segment_is_believed)
 {
-    (void)state;
     struct segment_owned own = {.fd = -1};
     assert_true(segment_create(&own, scratch_dir));
     struct segment *s = own.segment;
@@ -155,9 +148,8 @@ static void nothing_in_a_segment_is_believed(void **state)
     segment_forget(&own);
 }
 
-static void what_is_no_segment_is_left_out_and_a_folder_that_cannot_be_read_is_an_error(void **state)
+TEST_WITH(scratch_begin, scratch_end, what_is_no_segment_is_left_out_and_a_folder_that_cannot_be_read_is_an_error)
 {
-    (void)state;
     static const char *const names[] = {"reader", "1.seg", "0000000000000000.seg", "00000000000000AB.seg",
                                         "00000000000000ab.seg.new"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -172,13 +164,5 @@ static void what_is_no_segment_is_left_out_and_a_folder_that_cannot_be_read_is_a
 int main(void)
 {
     sigbus_guard_init();
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
-    const struct CMUnitTest tests[] = {
-        TEST(a_process_is_listed_while_it_lives_with_its_records_and_its_reader),
-        TEST(a_record_that_was_begun_in_another_session_is_no_attempt_of_this_one),
-        TEST(a_long_list_goes_on_in_the_order_of_instances),
-        TEST(nothing_in_a_segment_is_believed),
-        TEST(what_is_no_segment_is_left_out_and_a_folder_that_cannot_be_read_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

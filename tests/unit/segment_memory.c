@@ -3,15 +3,12 @@
 /* Memory of a segment is reserved by one way after the other, as the file system and the kernel have them. */
 #include "sensor/shm/segment_create.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* How the ways of reserving memory fail, in their order; 0: not at all. `asked` counts what was tried. */
 static struct {
@@ -74,7 +71,7 @@ ssize_t __wrap_pwrite64(int fd, const void *from, size_t n, off_t at)
 }
 
 /* One way after the other is tried, but none after one that found no room. */
-static void memory_is_reserved_by_the_first_way_that_works(void **state)
+TEST_WITH(scratch_begin, scratch_end, memory_is_reserved_by_the_first_way_that_works)
 {
     enum { OFFSET = 5000, BYTES = 1300 };
     static const struct {
@@ -111,7 +108,6 @@ static void memory_is_reserved_by_the_first_way_that_works(void **state)
          .allocations = 1,
          .populations = 1},
     };
-    (void)state;
     struct segment_owned own = {.fd = -1};
     char before[BYTES + 2], after[BYTES + 2];
     assert_true(segment_create(&own, scratch_dir));
@@ -136,12 +132,4 @@ static void memory_is_reserved_by_the_first_way_that_works(void **state)
     }
     unlink(own.path);
     segment_forget(&own);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(memory_is_reserved_by_the_first_way_that_works, scratch_begin, scratch_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

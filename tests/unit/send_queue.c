@@ -11,17 +11,13 @@
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 #include "tests/lib/window_model.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { FLOOD = 60000, SPOOL = 16 << 20 };
 
@@ -39,9 +35,8 @@ static void flood(uint64_t *made)
 }
 
 /* With nobody who acknowledges, a ring fuller than any packet is long, before each poll. */
-static void a_flood_fills_the_spool_behind_the_smallest_window(void **unused)
+TEST(a_flood_fills_the_spool_behind_the_smallest_window)
 {
-    (void)unused;
     struct send_queue b;
     uint64_t made = 0, want = SPOOL / 2;
     setenv("BEZEL_RING_RECORDS", "65536", 1);
@@ -309,9 +304,8 @@ static void each_packet_is_sent_in_order_and_told_once(uint64_t spool_bytes)
     play_close();
 }
 
-static void whatever_happens_each_packet_is_sent_in_order_and_told_once(void **unused)
+TEST(whatever_happens_each_packet_is_sent_in_order_and_told_once)
 {
-    (void)unused;
     each_packet_is_sent_in_order_and_told_once(0);
     each_packet_is_sent_in_order_and_told_once(SPOOL_BYTES_MIN);
     each_packet_is_sent_in_order_and_told_once(4 * SPOOL_BYTES_MIN);
@@ -327,9 +321,8 @@ static uint64_t move(void)
     return before - window_waiting(p.window);
 }
 
-static void nothing_moves_up_to_three_quarters_of_the_smallest_window_and_then_half_becomes_free(void **unused)
+TEST(nothing_moves_up_to_three_quarters_of_the_smallest_window_and_then_half_becomes_free)
 {
-    (void)unused;
     play_open(WINDOW_BYTES_MIN, 4 * SPOOL_BYTES_MIN);
     uint64_t capacity = window_capacity(p.window), span = PACKET_HEADER_BYTES + sizeof(struct window_packet);
     while (window_waiting(p.window) <= capacity / 4 * 3) {
@@ -343,9 +336,8 @@ static void nothing_moves_up_to_three_quarters_of_the_smallest_window_and_then_h
     play_close();
 }
 
-static void no_call_moves_or_frees_more_than_its_turn(void **unused)
+TEST(no_call_moves_or_frees_more_than_its_turn)
 {
-    (void)unused;
     play_open(4 * WINDOW_BYTES_MIN, 16 * SPOOL_BYTES_MIN);
     while (cut(0))
         ;
@@ -372,9 +364,8 @@ static void no_call_moves_or_frees_more_than_its_turn(void **unused)
 }
 
 /* A spool that is full is told; one that has room again is used at once, and that is told too. */
-static void a_full_spool_is_told_until_it_has_room_again(void **unused)
+TEST(a_full_spool_is_told_until_it_has_room_again)
 {
-    (void)unused;
     play_open(WINDOW_BYTES_MIN, SPOOL_BYTES_MIN);
     for (int i = 0; i < 64 && !p.full; i++) {
         while (cut(0) || cut_small(0))
@@ -415,9 +406,8 @@ static void fill_the_spool(void)
     }
 }
 
-static void nothing_of_a_torn_stream_is_sent_or_told_as_stored(void **unused)
+TEST(nothing_of_a_torn_stream_is_sent_or_told_as_stored)
 {
-    (void)unused;
     play_open(WINDOW_BYTES_MIN, 4 * SPOOL_BYTES_MIN);
     fill_the_spool();
     window_tear(p.window, p.flows[0].number);
@@ -438,9 +428,8 @@ static void nothing_of_a_torn_stream_is_sent_or_told_as_stored(void **unused)
 }
 
 /* A process that is done with may have packets in the spool, behind one that another one waits for. */
-static void packets_of_a_forgotten_process_are_neither_sent_nor_damage(void **unused)
+TEST(packets_of_a_forgotten_process_are_neither_sent_nor_damage)
 {
-    (void)unused;
     play_open(WINDOW_BYTES_MIN, 4 * SPOOL_BYTES_MIN);
     assert_true(cut_small(1));
     for (int i = 0; i < 100; i++)
@@ -469,9 +458,8 @@ static void packets_of_a_forgotten_process_are_neither_sent_nor_damage(void **un
 }
 
 /* What is no packet, or not the next one of its stream, though its checksum is right, ends what is taken back. */
-static void what_cannot_be_in_the_spool_is_lost_with_all_behind_it(void **unused)
+TEST(what_cannot_be_in_the_spool_is_lost_with_all_behind_it)
 {
-    (void)unused;
     for (int way = 0; way < 3; way++) {
         play_open(WINDOW_BYTES_MIN, 4 * SPOOL_BYTES_MIN);
         fill_the_spool();
@@ -491,9 +479,8 @@ static void what_cannot_be_in_the_spool_is_lost_with_all_behind_it(void **unused
 }
 
 /* Which packets of its stream are missing, only a receiver can say: the next life must ask, too. */
-static void what_could_not_be_read_back_is_missing_in_the_next_life_too(void **unused)
+TEST(what_could_not_be_read_back_is_missing_in_the_next_life_too)
 {
-    (void)unused;
     enum { IN_FIRST_PACKET = 4096 + 40 };
     struct send_queue_packet next;
     uint8_t byte;
@@ -524,9 +511,8 @@ static void what_could_not_be_read_back_is_missing_in_the_next_life_too(void **u
     play_close();
 }
 
-static void a_spool_that_cannot_be_opened_is_an_error(void **unused)
+TEST(a_spool_that_cannot_be_opened_is_an_error)
 {
-    (void)unused;
     struct send_queue other;
     play_open(WINDOW_BYTES_MIN, 0);
     struct uplink_source source = make_source();
@@ -534,9 +520,8 @@ static void a_spool_that_cannot_be_opened_is_an_error(void **unused)
     play_close();
 }
 
-static void a_low_watermark_holds_once_all_before_it_was_sent(void **unused)
+TEST(a_low_watermark_holds_once_all_before_it_was_sent)
 {
-    (void)unused;
     enum { PACKETS = 50 };
     struct send_queue_packet packet;
     play_open(WINDOW_BYTES_MIN, 0);
@@ -563,9 +548,8 @@ static void a_low_watermark_holds_once_all_before_it_was_sent(void **unused)
     play_close();
 }
 
-static void no_low_watermark_holds_before_the_spool_was_sent(void **unused)
+TEST(no_low_watermark_holds_before_the_spool_was_sent)
 {
-    (void)unused;
     struct send_queue_packet packet;
     play_open(WINDOW_BYTES_MIN, SPOOL_BYTES_MIN);
     while (send_queue_spooled(&p.queue) == 0) {
@@ -580,23 +564,4 @@ static void no_low_watermark_holds_before_the_spool_was_sent(void **unused)
     }
     assert_int_equal(send_queue_low(&p.queue), 100);
     play_close();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_low_watermark_holds_once_all_before_it_was_sent),
-        cmocka_unit_test(no_low_watermark_holds_before_the_spool_was_sent),
-        cmocka_unit_test(a_flood_fills_the_spool_behind_the_smallest_window),
-        cmocka_unit_test(whatever_happens_each_packet_is_sent_in_order_and_told_once),
-        cmocka_unit_test(nothing_moves_up_to_three_quarters_of_the_smallest_window_and_then_half_becomes_free),
-        cmocka_unit_test(no_call_moves_or_frees_more_than_its_turn),
-        cmocka_unit_test(a_full_spool_is_told_until_it_has_room_again),
-        cmocka_unit_test(nothing_of_a_torn_stream_is_sent_or_told_as_stored),
-        cmocka_unit_test(packets_of_a_forgotten_process_are_neither_sent_nor_damage),
-        cmocka_unit_test(a_spool_that_cannot_be_opened_is_an_error),
-        cmocka_unit_test(what_cannot_be_in_the_spool_is_lost_with_all_behind_it),
-        cmocka_unit_test(what_could_not_be_read_back_is_missing_in_the_next_life_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,17 +11,13 @@
 #include "mdr/message.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(step, (int64, number, "1"));
 
@@ -323,9 +319,8 @@ static void watch_attempts(struct scene *s, int64_t at[ATTEMPTS])
     at[0] = 0;
 }
 
-static void who_is_not_answered_tries_again_after_growing_pauses_that_follow_from_who_it_is(void **unused)
+TEST(who_is_not_answered_tries_again_after_growing_pauses_that_follow_from_who_it_is)
 {
-    (void)unused;
     struct scene s;
     int64_t first[ATTEMPTS], again[ATTEMPTS], other[ATTEMPTS];
     scene_open(&s);
@@ -352,9 +347,8 @@ static void who_is_not_answered_tries_again_after_growing_pauses_that_follow_fro
     scene_end(&s);
 }
 
-static void a_welcome_makes_pauses_short_again(void **unused)
+TEST(a_welcome_makes_pauses_short_again)
 {
-    (void)unused;
     struct scene s;
     int64_t at[ATTEMPTS];
     scene_open(&s);
@@ -373,9 +367,8 @@ static void a_welcome_makes_pauses_short_again(void **unused)
     scene_end(&s);
 }
 
-static void an_answer_that_comes_after_the_attempt_was_given_up_is_not_listened_to(void **unused)
+TEST(an_answer_that_comes_after_the_attempt_was_given_up_is_not_listened_to)
 {
-    (void)unused;
     struct scene s;
     scene_open(&s);
     upper_open(&s);
@@ -405,9 +398,8 @@ static bool told_the_low_mark(struct scene *s)
     return s->upper.low == (uint64_t)low_mark;
 }
 
-static void the_low_watermark_comes_behind_all_packets_before_it(void **unused)
+TEST(the_low_watermark_comes_behind_all_packets_before_it)
 {
-    (void)unused;
     struct scene s;
     low_mark = 1000;
     scene_begin(&s, 0);
@@ -428,9 +420,8 @@ static bool has_expected(struct scene *s)
     return s->upper.packets >= expected;
 }
 
-static void no_more_is_sent_than_the_credit_and_always_a_packet(void **unused)
+TEST(no_more_is_sent_than_the_credit_and_always_a_packet)
 {
-    (void)unused;
     static const uint64_t credits[] = {1, 1000, 5 * PACKET + 4, 20000, UINT64_MAX};
     for (size_t i = 0; i < sizeof credits / sizeof *credits; i++) {
         struct scene s;
@@ -460,9 +451,8 @@ static void no_more_is_sent_than_the_credit_and_always_a_packet(void **unused)
 
 /* ---- Positions --------------------------------------------------------------------------------------------------- */
 
-static void a_welcome_says_from_where_on_packets_are_sent(void **unused)
+TEST(a_welcome_says_from_where_on_packets_are_sent)
 {
-    (void)unused;
     struct scene s;
     scene_begin(&s, 0);
     until(&s, has_all);
@@ -477,9 +467,8 @@ static void a_welcome_says_from_where_on_packets_are_sent(void **unused)
     scene_end(&s);
 }
 
-static void who_lacks_packets_gets_them_on_a_new_connection_but_not_as_often_as_it_asks(void **unused)
+TEST(who_lacks_packets_gets_them_on_a_new_connection_but_not_as_often_as_it_asks)
 {
-    (void)unused;
     struct scene s;
     scene_begin(&s, 0);
     until(&s, has_all);
@@ -551,21 +540,18 @@ static void lies_free_nothing(bool in_welcome)
     scene_end(&s); /* and nothing is skipped */
 }
 
-static void who_acknowledges_what_it_never_got_frees_nothing(void **unused)
+TEST(who_acknowledges_what_it_never_got_frees_nothing)
 {
-    (void)unused;
     lies_free_nothing(false);
 }
 
-static void who_welcomes_with_positions_that_cannot_be_frees_nothing(void **unused)
+TEST(who_welcomes_with_positions_that_cannot_be_frees_nothing)
 {
-    (void)unused;
     lies_free_nothing(true);
 }
 
-static void a_collector_that_lost_what_it_had_acknowledged_is_noted_and_costs_nothing_else(void **unused)
+TEST(a_collector_that_lost_what_it_had_acknowledged_is_noted_and_costs_nothing_else)
 {
-    (void)unused;
     struct scene s;
     scene_begin(&s, 0);
     until(&s, has_all);
@@ -609,9 +595,8 @@ static void save_books(struct scene *s, uint64_t instance, uint64_t at)
     settle(s);
 }
 
-static void what_no_process_counts_is_sent_until_it_is_saved(void **unused)
+TEST(what_no_process_counts_is_sent_until_it_is_saved)
 {
-    (void)unused;
     struct scene s;
     scene_begin(&s, 0);
     hand_over(&s);
@@ -682,9 +667,8 @@ static bool greeted_in_time(struct scene *s)
     return greeted(s);
 }
 
-static void who_is_refused_asks_the_next_one_and_gives_up_when_all_have_refused_and_knows_why(void **unused)
+TEST(who_is_refused_asks_the_next_one_and_gives_up_when_all_have_refused_and_knows_why)
 {
-    (void)unused;
     struct scene s;
     struct link *links[2];
     char data[96];
@@ -717,9 +701,8 @@ static void who_is_refused_asks_the_next_one_and_gives_up_when_all_have_refused_
     scene_close(&s);
 }
 
-static void a_greeting_of_another_version_is_a_refusal_and_later_it_is_damage(void **unused)
+TEST(a_greeting_of_another_version_is_a_refusal_and_later_it_is_damage)
 {
-    (void)unused;
     struct scene s;
     scene_greet(&s);
     message = (struct message){.type = MESSAGE_WELCOME};
@@ -739,9 +722,8 @@ static void a_greeting_of_another_version_is_a_refusal_and_later_it_is_damage(vo
     scene_end(&s);
 }
 
-static void what_comes_before_the_welcome_acknowledges_nothing(void **unused)
+TEST(what_comes_before_the_welcome_acknowledges_nothing)
 {
-    (void)unused;
     struct scene s;
     scene_begin(&s, 0);
     until(&s, has_all);
@@ -758,9 +740,8 @@ static void what_comes_before_the_welcome_acknowledges_nothing(void **unused)
     scene_close(&s);
 }
 
-static void who_connects_again_before_the_answer_came_sends_all_once(void **unused)
+TEST(who_connects_again_before_the_answer_came_sends_all_once)
 {
-    (void)unused;
     struct scene s;
     scene_begin(&s, 0);
     until(&s, has_all);
@@ -773,26 +754,4 @@ static void who_connects_again_before_the_answer_came_sends_all_once(void **unus
     assert_int_equal(s.upper.from, 0);
     assert_int_equal(s.upper.packets, RECORDS + 2);
     scene_end(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_low_watermark_comes_behind_all_packets_before_it),
-        cmocka_unit_test(who_is_not_answered_tries_again_after_growing_pauses_that_follow_from_who_it_is),
-        cmocka_unit_test(a_welcome_makes_pauses_short_again),
-        cmocka_unit_test(who_is_refused_asks_the_next_one_and_gives_up_when_all_have_refused_and_knows_why),
-        cmocka_unit_test(a_greeting_of_another_version_is_a_refusal_and_later_it_is_damage),
-        cmocka_unit_test(what_comes_before_the_welcome_acknowledges_nothing),
-        cmocka_unit_test(who_connects_again_before_the_answer_came_sends_all_once),
-        cmocka_unit_test(an_answer_that_comes_after_the_attempt_was_given_up_is_not_listened_to),
-        cmocka_unit_test(no_more_is_sent_than_the_credit_and_always_a_packet),
-        cmocka_unit_test(a_welcome_says_from_where_on_packets_are_sent),
-        cmocka_unit_test(who_lacks_packets_gets_them_on_a_new_connection_but_not_as_often_as_it_asks),
-        cmocka_unit_test(who_acknowledges_what_it_never_got_frees_nothing),
-        cmocka_unit_test(who_welcomes_with_positions_that_cannot_be_frees_nothing),
-        cmocka_unit_test(a_collector_that_lost_what_it_had_acknowledged_is_noted_and_costs_nothing_else),
-        cmocka_unit_test(what_no_process_counts_is_sent_until_it_is_saved),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

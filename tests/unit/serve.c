@@ -12,11 +12,10 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/serve_process.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -24,8 +23,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { RECORDS = 6000, LOST = 17 }; /* more than the credit of one consumer */
 
@@ -164,9 +161,8 @@ static uint64_t assert_same_items(const struct served *s, const struct bezel_con
     return t.records;
 }
 
-static void a_program_gets_the_same_items_over_a_link_with_keys(void **state)
+TEST(a_program_gets_the_same_items_over_a_link_with_keys)
 {
-    (void)state;
     key_pair_new(keys, "collector", KEY_CONTROL);
     key_pair_new(keys, "reader", KEY_READ);
     struct served s = start(NULL, true);
@@ -209,9 +205,8 @@ static void assert_refused(const struct served *s, const struct bezel_consumer_o
         fail_msg("no '%s' in: %s", why, bezel_consumer_reason());
 }
 
-static void who_may_not_read_is_told_so(void **state)
+TEST(who_may_not_read_is_told_so)
 {
-    (void)state;
     key_pair_new(keys, "collector", KEY_CONTROL);
     key_pair_new(keys, "reader", KEY_READ);
     key_pair_new(keys, "desk1", KEY_ALL_ROLES & ~(unsigned)KEY_READ);
@@ -234,9 +229,8 @@ static void who_may_not_read_is_told_so(void **state)
     stop(&s);
 }
 
-static void nonsense_is_refused_with_the_server_s_reason(void **state)
+TEST(nonsense_is_refused_with_the_server_s_reason)
 {
-    (void)state;
     struct served s = start(NULL, false);
     struct bezel_consumer_options o = options_of();
     o.where = "number >";
@@ -323,9 +317,8 @@ static size_t drain(struct link *link, uint64_t *behind)
     return bytes;
 }
 
-static void no_more_is_sent_than_there_is_credit_for_and_others_read_on(void **state)
+TEST(no_more_is_sent_than_there_is_credit_for_and_others_read_on)
 {
-    (void)state;
     struct served s = start(NULL, false);
     struct bezel_consumer_options o = options_of();
     struct link *slow = connect_to(&s), *lazy = connect_to(&s);
@@ -398,9 +391,8 @@ static unsigned count_readers(const struct served *s)
     return n;
 }
 
-static void who_reads_and_ends_without_pause_has_one_reader_at_a_time(void **state)
+TEST(who_reads_and_ends_without_pause_has_one_reader_at_a_time)
 {
-    (void)state;
     struct served s = start(NULL, false);
     struct bezel_consumer_options o = options_of();
     struct link *link = connect_to(&s);
@@ -421,9 +413,8 @@ static void who_reads_and_ends_without_pause_has_one_reader_at_a_time(void **sta
     stop(&s);
 }
 
-static void hostile_bytes_are_refused_and_hurt_nobody(void **state)
+TEST(hostile_bytes_are_refused_and_hurt_nobody)
 {
-    (void)state;
     struct served s = start(NULL, false);
     struct bezel_consumer_options o = options_of();
     struct link *link = connect_to(&s);
@@ -449,9 +440,8 @@ static void hostile_bytes_are_refused_and_hurt_nobody(void **state)
     stop(&s);
 }
 
-static void a_consumer_too_many_is_refused_until_another_one_leaves_or_vanishes(void **state)
+TEST(a_consumer_too_many_is_refused_until_another_one_leaves_or_vanishes)
 {
-    (void)state;
     static const char *const two[] = {"--consumers", "2", NULL};
     struct served s = start(two, false);
     struct bezel_consumer_options o = options_of();
@@ -502,9 +492,8 @@ static void take_all(struct bezel_consumer *c, uint64_t *records, uint64_t expec
     }
 }
 
-static void a_follower_gets_what_is_stored_later_and_the_end_with_the_collector_s(void **state)
+TEST(a_follower_gets_what_is_stored_later_and_the_end_with_the_collector_s)
 {
-    (void)state;
     struct served s = start(NULL, false);
     struct bezel_consumer_options o = options_of();
     struct bezel_consumer_item item = {.size = sizeof item};
@@ -533,9 +522,8 @@ static void a_follower_gets_what_is_stored_later_and_the_end_with_the_collector_
     stop(&s);
 }
 
-static void a_follower_is_told_that_the_server_ends_before_the_run(void **state)
+TEST(a_follower_is_told_that_the_server_ends_before_the_run)
 {
-    (void)state;
     struct served s = start(NULL, false);
     struct bezel_consumer_options o = options_of();
     struct bezel_consumer_item item = {.size = sizeof item};
@@ -597,9 +585,8 @@ static int wait_for_error(struct remote_reader *r, unsigned steps)
     return err;
 }
 
-static void a_consumer_hears_of_a_server_that_was_restarted(void **state)
+TEST(a_consumer_hears_of_a_server_that_was_restarted)
 {
-    (void)state;
     struct served s = start(NULL, false);
     int lock = lock_run();
     struct remote_reader *r = follow(&s);
@@ -614,9 +601,8 @@ static void a_consumer_hears_of_a_server_that_was_restarted(void **state)
     stop(&s);
 }
 
-static void a_consumer_hears_of_a_server_that_is_gone(void **state)
+TEST(a_consumer_hears_of_a_server_that_is_gone)
 {
-    (void)state;
     struct served s = start(NULL, false);
     struct remote_reader *r;
     struct read_request q = {.from = INT64_MIN, .until = INT64_MAX, .last = READ_LAST_ALL};
@@ -651,9 +637,8 @@ static pid_t child_of(pid_t pid)
 }
 
 /* Its parent, here a subreaper, waits for the end of the server. */
-static void a_collector_starts_its_server_again_and_ends_it_with_itself(void **state)
+TEST(a_collector_starts_its_server_again_and_ends_it_with_itself)
 {
-    (void)state;
     struct collector_process collector = {.pid = 0};
     char endpoint[128];
     const char *const more[] = {"--serve", endpoint, NULL};
@@ -695,23 +680,9 @@ static int begin(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_program_gets_the_same_items_over_a_link_with_keys),
-        cmocka_unit_test(who_may_not_read_is_told_so),
-        cmocka_unit_test(nonsense_is_refused_with_the_server_s_reason),
-        cmocka_unit_test(no_more_is_sent_than_there_is_credit_for_and_others_read_on),
-        cmocka_unit_test(hostile_bytes_are_refused_and_hurt_nobody),
-        cmocka_unit_test(who_reads_and_ends_without_pause_has_one_reader_at_a_time),
-        cmocka_unit_test(a_consumer_too_many_is_refused_until_another_one_leaves_or_vanishes),
-        cmocka_unit_test(a_follower_gets_what_is_stored_later_and_the_end_with_the_collector_s),
-        cmocka_unit_test(a_follower_is_told_that_the_server_ends_before_the_run),
-        cmocka_unit_test(a_consumer_hears_of_a_server_that_was_restarted),
-        cmocka_unit_test(a_consumer_hears_of_a_server_that_is_gone),
-        cmocka_unit_test(a_collector_starts_its_server_again_and_ends_it_with_itself),
-    };
     if (!link_has_keys()) {
         puts("skipped: this libzmq has no CURVE");
         return 77;
     }
-    return cmocka_run_group_tests(tests, begin, scratch_end);
+    return test_run(begin, scratch_end);
 }

@@ -5,13 +5,10 @@
 
 #include "base/clock.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct shares *make(uint64_t most)
 {
@@ -29,9 +26,8 @@ static uint64_t take_all(struct shares *s, struct share *of)
     return n;
 }
 
-static void who_is_alone_may_take_all(void **state)
+TEST(who_is_alone_may_take_all)
 {
-    (void)state;
     struct shares *s = make(256);
     struct share *one = shares_of(s, "desk");
     assert_int_equal(take_all(s, one), 256);
@@ -41,10 +37,9 @@ static void who_is_alone_may_take_all(void **state)
     shares_free(s);
 }
 
-static void what_is_a_known_nodes_own_stays_free_for_it(void **state)
+TEST(what_is_a_known_nodes_own_stays_free_for_it)
 {
     static const char *const names[] = {"evil", "a", "b", "c", "d"};
-    (void)state;
     struct shares *s = make(256);
     for (int i = 0; i < 5; i++)
         assert_string_equal(shares_of(s, names[i])->node, names[i]);
@@ -56,9 +51,8 @@ static void what_is_a_known_nodes_own_stays_free_for_it(void **state)
     shares_free(s);
 }
 
-static void with_more_nodes_than_places_each_may_have_one(void **state)
+TEST(with_more_nodes_than_places_each_may_have_one)
 {
-    (void)state;
     struct shares *s = make(4);
     char name[16];
     for (int i = 0; i < 9; i++) {
@@ -73,9 +67,8 @@ static void with_more_nodes_than_places_each_may_have_one(void **state)
 }
 
 /* Whatever nodes take and give back, one that has less than its own part is never refused for want of room. */
-static void no_order_of_events_takes_a_nodes_own_part(void **state)
+TEST(no_order_of_events_takes_a_nodes_own_part)
 {
-    (void)state;
     enum { NODES = 7, LIMIT = 600, OWN = LIMIT / SHARES_OWN / NODES };
     uint64_t seed = seed_start(), used = 0;
     struct shares *s = make(LIMIT);
@@ -98,9 +91,8 @@ static void no_order_of_events_takes_a_nodes_own_part(void **state)
     shares_free(s);
 }
 
-static void a_newcomer_does_not_take_the_place_of_who_is_away(void **state)
+TEST(a_newcomer_does_not_take_the_place_of_who_is_away)
 {
-    (void)state;
     struct shares *s = make(2); /* as many as there are nodes */
     struct share *a = shares_of(s, "a"), *b = shares_of(s, "b"), *evil;
     assert_int_equal(take_all(s, a), 1);
@@ -127,9 +119,8 @@ static unsigned hellos(struct share *of, unsigned tries, int64_t now)
     return within;
 }
 
-static void hellos_have_a_rate_and_those_beyond_do_not_lengthen_it(void **state)
+TEST(hellos_have_a_rate_and_those_beyond_do_not_lengthen_it)
 {
-    (void)state;
     struct share of = {.node = "evil"};
     int64_t now = CLOCK_S;
     unsigned first = hellos(&of, 100000, now);
@@ -150,9 +141,8 @@ static uint64_t messages(struct share *of, uint64_t tries, size_t bytes, int64_t
     return within;
 }
 
-static void messages_have_a_rate_by_number_and_size(void **state)
+TEST(messages_have_a_rate_by_number_and_size)
 {
-    (void)state;
     struct share of = {.node = "evil"}, large = {.node = "evil"};
     assert_in_range(messages(&of, 1000000, 100, CLOCK_S), SHARE_MESSAGES_BURST,
                     SHARE_MESSAGES_BURST + SHARE_MESSAGES + 1);
@@ -164,26 +154,23 @@ static void messages_have_a_rate_by_number_and_size(void **state)
 }
 
 /* As many processes as a run takes by default, all on a new connection, and then their books each second. */
-static void a_bezeld_of_many_processes_is_within_its_share(void **state)
+TEST(a_bezeld_of_many_processes_is_within_its_share)
 {
-    (void)state;
     struct share of = {.node = "desk"};
     assert_int_equal(messages(&of, 2 * 65536, 2000, CLOCK_S), 2 * 65536);
     for (int i = 2; i < 60; i++)
         assert_int_equal(messages(&of, 8192, 2000, i * CLOCK_S), 8192);
 }
 
-static void a_bezeld_that_looks_for_its_collector_is_within_its_share(void **state)
+TEST(a_bezeld_that_looks_for_its_collector_is_within_its_share)
 {
-    (void)state;
     struct share of = {.node = "desk"};
     for (int64_t now = CLOCK_S; now < 3600 * CLOCK_S; now += 200 * CLOCK_MS)
         assert_true(share_hello(&of, now));
 }
 
-static void the_table_of_names_is_bounded(void **state)
+TEST(the_table_of_names_is_bounded)
 {
-    (void)state;
     struct shares *s = make(1);
     char name[16];
     struct share *last = NULL;
@@ -196,21 +183,4 @@ static void the_table_of_names_is_bounded(void **state)
     assert_ptr_equal(shares_of(s, "another"), last);
     assert_string_equal(shares_of(s, "n17")->node, "n17");
     shares_free(s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_alone_may_take_all),
-        cmocka_unit_test(what_is_a_known_nodes_own_stays_free_for_it),
-        cmocka_unit_test(with_more_nodes_than_places_each_may_have_one),
-        cmocka_unit_test(no_order_of_events_takes_a_nodes_own_part),
-        cmocka_unit_test(a_newcomer_does_not_take_the_place_of_who_is_away),
-        cmocka_unit_test(hellos_have_a_rate_and_those_beyond_do_not_lengthen_it),
-        cmocka_unit_test(messages_have_a_rate_by_number_and_size),
-        cmocka_unit_test(a_bezeld_of_many_processes_is_within_its_share),
-        cmocka_unit_test(a_bezeld_that_looks_for_its_collector_is_within_its_share),
-        cmocka_unit_test(the_table_of_names_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,7 @@
 /* Which firings of triggers start a snapshot of the run, and when a node saves. */
 #include "ecs/course/snapshot_trigger.h"
 #include "bezeld/node/snapshot.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #define START (1000 * CLOCK_S)
 
@@ -25,9 +20,8 @@ static bool fired(struct snapshot_trigger *t, int64_t trigger, uint64_t times, i
     return snapshot_trigger_take(t, &experiment, trigger, times, now, now);
 }
 
-static void a_trigger_that_fires_starts_a_snapshot(void **state)
+TEST(a_trigger_that_fires_starts_a_snapshot)
 {
-    (void)state;
     struct snapshot_trigger t = {0};
     assert_int_equal(snapshot_trigger_left(&t, START), 0);
     assert_true(fired(&t, 0, 1, START));
@@ -38,9 +32,8 @@ static void a_trigger_that_fires_starts_a_snapshot(void **state)
     assert_int_equal(t.refused, 0);
 }
 
-static void there_is_one_at_a_time(void **state)
+TEST(there_is_one_at_a_time)
 {
-    (void)state;
     struct snapshot_trigger t = {0};
     assert_true(fired(&t, 2, 1, START));
     assert_false(fired(&t, 0, 1, START));
@@ -52,17 +45,15 @@ static void there_is_one_at_a_time(void **state)
     assert_int_equal(t.refused, 4);
 }
 
-static void what_fired_unseen_before_is_counted(void **state)
+TEST(what_fired_unseen_before_is_counted)
 {
-    (void)state;
     struct snapshot_trigger t = {0};
     assert_true(fired(&t, 0, 5, START));
     assert_int_equal(t.refused, 4);
 }
 
-static void what_fired_during_one_starts_none_however_late_it_is_reported(void **state)
+TEST(what_fired_during_one_starts_none_however_late_it_is_reported)
 {
-    (void)state;
     struct snapshot_trigger t = {0};
     assert_true(
         snapshot_trigger_take(&t, &experiment, 2, 1, START - CLOCK_S, START)); /* the first of all, however late */
@@ -73,9 +64,8 @@ static void what_fired_during_one_starts_none_however_late_it_is_reported(void *
     assert_int_equal(snapshot_trigger_left(&t, over + 500 * CLOCK_MS), CLOCK_S);
 }
 
-static void a_storm_starts_no_more_than_one_in_its_duration(void **state)
+TEST(a_storm_starts_no_more_than_one_in_its_duration)
 {
-    (void)state;
     struct snapshot_trigger t = {0};
     uint64_t begun = 0;
     for (int64_t now = START; now < START + 100 * CLOCK_S; now += CLOCK_MS)
@@ -84,9 +74,8 @@ static void a_storm_starts_no_more_than_one_in_its_duration(void **state)
     assert_int_equal(begun + t.refused, 100000);
 }
 
-static void what_no_trigger_can_have_asked_for_is_ignored(void **state)
+TEST(what_no_trigger_can_have_asked_for_is_ignored)
 {
-    (void)state;
     struct snapshot_trigger t = {0};
     assert_false(fired(&t, 1, 1, START)); /* it asks for none */
     assert_false(fired(&t, 3, 1, START));
@@ -116,9 +105,8 @@ static int play(struct snapshot *s, int64_t *now, int64_t took, int64_t period)
     return copies;
 }
 
-static void a_node_saves_at_once_and_to_the_end(void **state)
+TEST(a_node_saves_at_once_and_to_the_end)
 {
-    (void)state;
     struct snapshot s = {0};
     int64_t now = START;
     assert_int_equal(snapshot_step(&s, now), SNAPSHOT_NOTHING);
@@ -129,9 +117,8 @@ static void a_node_saves_at_once_and_to_the_end(void **state)
     assert_int_equal(now, START + 2 * CLOCK_S);
 }
 
-static void snapshots_cost_no_more_than_their_share(void **state)
+TEST(snapshots_cost_no_more_than_their_share)
 {
-    (void)state;
     struct snapshot s = {0};
     int64_t now = START;
     assert_true(snapshot_begin(&s, &cause, now));
@@ -141,9 +128,8 @@ static void snapshots_cost_no_more_than_their_share(void **state)
     assert_int_equal(now, START + 2 * CLOCK_S);
 }
 
-static void what_finds_no_room_follows_without_another_copy(void **state)
+TEST(what_finds_no_room_follows_without_another_copy)
 {
-    (void)state;
     struct snapshot s = {0};
     int64_t end = START + 2 * CLOCK_S;
     assert_true(snapshot_begin(&s, &cause, START));
@@ -158,9 +144,8 @@ static void what_finds_no_room_follows_without_another_copy(void **state)
     assert_int_equal(snapshot_due(&s), INT64_MAX);
 }
 
-static void commanded_twice_it_goes_on_to_the_same_end(void **state)
+TEST(commanded_twice_it_goes_on_to_the_same_end)
 {
-    (void)state;
     struct snapshot s = {0};
     struct message_save next = cause;
     assert_true(snapshot_begin(&s, &cause, START));
@@ -171,9 +156,8 @@ static void commanded_twice_it_goes_on_to_the_same_end(void **state)
     assert_int_equal(s.until, START + 3 * CLOCK_S);
 }
 
-static void the_end_of_one_that_comes_late_is_at_once(void **state)
+TEST(the_end_of_one_that_comes_late_is_at_once)
 {
-    (void)state;
     struct snapshot s = {0};
     struct message_save none = cause;
     int64_t now = START;
@@ -181,22 +165,4 @@ static void the_end_of_one_that_comes_late_is_at_once(void **state)
     assert_true(snapshot_begin(&s, &none, now));
     assert_int_equal(play(&s, &now, CLOCK_MS, CLOCK_MS), 1);
     assert_int_equal(now, START);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trigger_that_fires_starts_a_snapshot),
-        cmocka_unit_test(there_is_one_at_a_time),
-        cmocka_unit_test(what_fired_unseen_before_is_counted),
-        cmocka_unit_test(what_fired_during_one_starts_none_however_late_it_is_reported),
-        cmocka_unit_test(a_storm_starts_no_more_than_one_in_its_duration),
-        cmocka_unit_test(what_no_trigger_can_have_asked_for_is_ignored),
-        cmocka_unit_test(a_node_saves_at_once_and_to_the_end),
-        cmocka_unit_test(snapshots_cost_no_more_than_their_share),
-        cmocka_unit_test(what_finds_no_room_follows_without_another_copy),
-        cmocka_unit_test(commanded_twice_it_goes_on_to_the_same_end),
-        cmocka_unit_test(the_end_of_one_that_comes_late_is_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,10 +9,9 @@
 #include "mdr/link/link.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { ALIEN = 1904244 /* nobody */, NAMED = 64 };
 
@@ -60,9 +57,8 @@ static struct link *bind_at(const char *name)
     return link;
 }
 
-static void the_mode_of_a_socket_does_not_depend_on_the_umask(void **state)
+TEST(the_mode_of_a_socket_does_not_depend_on_the_umask)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         int fd;
         mode_t before = umask(masks[i]);
@@ -114,9 +110,8 @@ static int end_of(pid_t pid)
 }
 
 /* A socket that others reach by its mode: a mistake of the operator, or a folder whose rights were changed later. */
-static void a_connection_of_another_user_is_closed_though_its_mode_lets_it_in(void **state)
+TEST(a_connection_of_another_user_is_closed_though_its_mode_lets_it_in)
 {
-    (void)state;
     if (geteuid() != 0) {
         print_message("skipped: only root can be two users\n");
         skip();
@@ -141,9 +136,8 @@ static void a_connection_of_another_user_is_closed_though_its_mode_lets_it_in(vo
     }
 }
 
-static void a_folder_that_others_may_enter_is_refused_for_sockets(void **state)
+TEST(a_folder_that_others_may_enter_is_refused_for_sockets)
 {
-    (void)state;
     static const struct {
         mode_t mode;
         int err;
@@ -168,10 +162,5 @@ static void a_folder_that_others_may_enter_is_refused_for_sockets(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_mode_of_a_socket_does_not_depend_on_the_umask),
-        cmocka_unit_test(a_connection_of_another_user_is_closed_though_its_mode_lets_it_in),
-        cmocka_unit_test(a_folder_that_others_may_enter_is_refused_for_sockets),
-    };
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

@@ -2,14 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/course/start_plan.h"
 #include "base/clock.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct experiment *e;
 static struct start_plan plan;
@@ -47,9 +43,8 @@ static const char *phases(void)
     return text;
 }
 
-static void all_are_told_at_once_but_those_that_wait(void **state)
+TEST_WITH(NULL, end, all_are_told_at_once_but_those_that_wait)
 {
-    (void)state;
     begin("  - {name: a, command: x, instances: 2}\n"
           "  - {name: b, command: x, after: [a]}\n"
           "  - {name: c, command: x, after: [b, a]}\n");
@@ -66,9 +61,8 @@ static void all_are_told_at_once_but_those_that_wait(void **state)
     assert_int_equal(start_plan_deadline(&plan), INT64_MAX);
 }
 
-static void readiness_is_waited_for(void **state)
+TEST_WITH(NULL, end, readiness_is_waited_for)
 {
-    (void)state;
     begin("  - {name: a, command: x, ready: {port: 80, within: 2 s}}\n"
           "  - {name: b, command: x, after: [a], ready: {time: 3 s}}\n"
           "  - {name: c, command: x, after: [b]}\n");
@@ -92,9 +86,8 @@ static void readiness_is_waited_for(void **state)
     assert_string_equal(phases(), "RRT");
 }
 
-static void one_that_ends_well_need_not_have_been_ready(void **state)
+TEST_WITH(NULL, end, one_that_ends_well_need_not_have_been_ready)
 {
-    (void)state;
     begin("  - {name: a, command: x, ready: {time: 1 h}}\n  - {name: b, command: x, after: [a]}\n");
     start_plan_runs(&plan, 0, 1);
     assert_false(start_plan_ends(&plan, 0, false, 2));
@@ -102,9 +95,8 @@ static void one_that_ends_well_need_not_have_been_ready(void **state)
     assert_string_equal(phases(), "oT");
 }
 
-static void a_failure_is_followed_by_so_many_restarts(void **state)
+TEST_WITH(NULL, end, a_failure_is_followed_by_so_many_restarts)
 {
-    (void)state;
     begin("  - {name: a, command: x, restart: on-failure, restarts: 2, restart-pause: 10 ms}\n");
     int64_t now = 1;
     for (uint32_t i = 1; i <= 2; i++) {
@@ -123,18 +115,16 @@ static void a_failure_is_followed_by_so_many_restarts(void **state)
     assert_false(start_plan_ends(&plan, 0, true, now)); /* it is over */
 }
 
-static void a_good_end_is_followed_by_none(void **state)
+TEST_WITH(NULL, end, a_good_end_is_followed_by_none)
 {
-    (void)state;
     begin("  - {name: a, command: x, restart: on-failure}\n");
     start_plan_runs(&plan, 0, 1);
     assert_false(start_plan_ends(&plan, 0, false, 1));
     assert_string_equal(phases(), "o");
 }
 
-static void who_waits_for_a_failed_one_is_over_too(void **state)
+TEST_WITH(NULL, end, who_waits_for_a_failed_one_is_over_too)
 {
-    (void)state;
     size_t failed = 99;
     begin("  - {name: a, command: x, ready: {port: 80}}\n"
           "  - {name: b, command: x, after: [a]}\n"
@@ -151,9 +141,8 @@ static void who_waits_for_a_failed_one_is_over_too(void **state)
     assert_string_equal(phases(), "oooT");
 }
 
-static void one_that_is_given_up_is_not_started_again(void **state)
+TEST_WITH(NULL, end, one_that_is_given_up_is_not_started_again)
 {
-    (void)state;
     size_t failed = 99;
     begin("  - {name: a, command: x, ready: {port: 80}, restart: on-failure}\n  - {name: b, command: x, after: [a]}\n"
           "  - {name: c, command: x, restart: on-failure}\n  - {name: d, command: x, after: [c]}\n");
@@ -169,9 +158,8 @@ static void one_that_is_given_up_is_not_started_again(void **state)
     assert_string_equal(phases(), "oooT");
 }
 
-static void one_that_was_ready_and_fails_later_holds_nobody_up(void **state)
+TEST_WITH(NULL, end, one_that_was_ready_and_fails_later_holds_nobody_up)
 {
-    (void)state;
     size_t failed;
     begin("  - {name: a, command: x}\n  - {name: b, command: x, after: [a]}\n");
     start_plan_runs(&plan, 0, 1);
@@ -179,19 +167,4 @@ static void one_that_was_ready_and_fails_later_holds_nobody_up(void **state)
     assert_int_equal(start_plan_stuck(&plan, &failed), -1);
     start_plan_step(&plan, 1);
     assert_string_equal(phases(), "oT");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(all_are_told_at_once_but_those_that_wait, end),
-        cmocka_unit_test_teardown(readiness_is_waited_for, end),
-        cmocka_unit_test_teardown(one_that_ends_well_need_not_have_been_ready, end),
-        cmocka_unit_test_teardown(a_failure_is_followed_by_so_many_restarts, end),
-        cmocka_unit_test_teardown(a_good_end_is_followed_by_none, end),
-        cmocka_unit_test_teardown(who_waits_for_a_failed_one_is_over_too, end),
-        cmocka_unit_test_teardown(one_that_is_given_up_is_not_started_again, end),
-        cmocka_unit_test_teardown(one_that_was_ready_and_fails_later_holds_nobody_up, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

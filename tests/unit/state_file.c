@@ -4,16 +4,13 @@
 
 #include "base/file.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const uint8_t run[16] = "this run", other_run[16] = "another run";
 static struct state_file f;
@@ -33,9 +30,8 @@ static void reads(const char *expected)
     free(text);
 }
 
-static void what_was_written_last_is_read(void **unused)
+TEST_WITH(begin, scratch_end, what_was_written_last_is_read)
 {
-    (void)unused;
     assert_null(state_file_read(&f));
     state_file_write(&f, "first\nof two lines\n");
     reads("first\nof two lines\n");
@@ -46,9 +42,8 @@ static void what_was_written_last_is_read(void **unused)
     state_file_remove(&f);
 }
 
-static void a_file_of_another_run_counts_for_nothing(void **unused)
+TEST_WITH(begin, scratch_end, a_file_of_another_run_counts_for_nothing)
 {
-    (void)unused;
     state_file_write(&f, "said");
     state_file_init(&f, scratch_dir, "state", other_run, "what it was told");
     assert_null(state_file_read(&f));
@@ -56,9 +51,8 @@ static void a_file_of_another_run_counts_for_nothing(void **unused)
     reads("said");
 }
 
-static void the_longest_text_fits_and_a_longer_file_counts_for_nothing(void **unused)
+TEST_WITH(begin, scratch_end, the_longest_text_fits_and_a_longer_file_counts_for_nothing)
 {
-    (void)unused;
     static char text[STATE_FILE_MAX + 1], bytes[sizeof run + STATE_FILE_MAX + 1];
     memset(text, 'x', STATE_FILE_MAX);
     state_file_write(&f, text);
@@ -68,9 +62,8 @@ static void the_longest_text_fits_and_a_longer_file_counts_for_nothing(void **un
     assert_null(state_file_read(&f));
 }
 
-static void a_file_that_is_cut_short_counts_for_nothing(void **unused)
+TEST_WITH(begin, scratch_end, a_file_that_is_cut_short_counts_for_nothing)
 {
-    (void)unused;
     for (size_t n = 0; n < sizeof run; n++) {
         assert_int_equal(file_replace(f.path, run, n), 0);
         assert_null(state_file_read(&f));
@@ -80,9 +73,8 @@ static void a_file_that_is_cut_short_counts_for_nothing(void **unused)
 }
 
 /* In a folder that others can write to, a link could lead the daemon to any file. */
-static void no_link_is_followed(void **unused)
+TEST_WITH(begin, scratch_end, no_link_is_followed)
 {
-    (void)unused;
     char other[PATH_MAX];
     snprintf(other, sizeof other, "%s/other", scratch_dir);
     state_file_write(&f, "said");
@@ -98,9 +90,8 @@ static void no_link_is_followed(void **unused)
     free(old);
 }
 
-static void what_cannot_be_written_is_logged(void **unused)
+TEST_WITH(begin, scratch_end, what_cannot_be_written_is_logged)
 {
-    (void)unused;
     char path[PATH_MAX], *said;
     size_t n;
     snprintf(path, sizeof path, "%s/log", scratch_dir);
@@ -116,17 +107,4 @@ static void what_cannot_be_written_is_logged(void **unused)
     assert_non_null(strstr(said, "cannot write /nowhere/state: No such file or directory; after a restart, this "
                                  "daemon cannot restore how it is to poll"));
     free(said);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_written_last_is_read, begin, scratch_end),
-        cmocka_unit_test_setup_teardown(a_file_of_another_run_counts_for_nothing, begin, scratch_end),
-        cmocka_unit_test_setup_teardown(the_longest_text_fits_and_a_longer_file_counts_for_nothing, begin, scratch_end),
-        cmocka_unit_test_setup_teardown(a_file_that_is_cut_short_counts_for_nothing, begin, scratch_end),
-        cmocka_unit_test_setup_teardown(no_link_is_followed, begin, scratch_end),
-        cmocka_unit_test_setup_teardown(what_cannot_be_written_is_logged, begin, scratch_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

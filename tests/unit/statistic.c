@@ -5,15 +5,11 @@
 #include "metric/ratio.h"
 #include "tests/lib/one_record.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct statistic *fresh(enum statistic_kind kind, double share)
 {
@@ -37,9 +33,8 @@ static double value_of(struct statistic *f, int64_t now)
     return value;
 }
 
-static void each_kind_says_what_it_is_called(void **state)
+TEST(each_kind_says_what_it_is_called)
 {
-    (void)state;
     static const struct {
         enum statistic_kind kind;
         double share, value;
@@ -56,9 +51,8 @@ static void each_kind_says_what_it_is_called(void **state)
     }
 }
 
-static void what_is_older_than_the_window_is_gone_and_an_empty_window_is_unknown(void **state)
+TEST(what_is_older_than_the_window_is_gone_and_an_empty_window_is_unknown)
 {
-    (void)state;
     for (int kind = STATISTIC_MEAN; kind <= STATISTIC_QUANTILE; kind++) {
         struct statistic *f = fresh((enum statistic_kind)kind, 0.5);
         assert_true(isnan(value_of(f, 0)));
@@ -77,9 +71,8 @@ static void what_is_older_than_the_window_is_gone_and_an_empty_window_is_unknown
     }
 }
 
-static void numbers_that_are_none_and_times_from_the_future_do_no_harm(void **state)
+TEST(numbers_that_are_none_and_times_from_the_future_do_no_harm)
 {
-    (void)state;
     for (int kind = STATISTIC_MEAN; kind <= STATISTIC_QUANTILE; kind++) {
         struct statistic *f = fresh((enum statistic_kind)kind, 0.5);
         figure_add(f, 5, 5, NAN);
@@ -94,9 +87,8 @@ static void numbers_that_are_none_and_times_from_the_future_do_no_harm(void **st
     }
 }
 
-static void the_window_moves_with_time_in_any_order_of_arrival(void **state)
+TEST(the_window_moves_with_time_in_any_order_of_arrival)
 {
-    (void)state;
     uint64_t seed = seed_start();
     struct statistic *least = fresh(STATISTIC_MIN, 0), *most = fresh(STATISTIC_MAX, 0),
                      *mean = fresh(STATISTIC_MEAN, 0);
@@ -134,9 +126,8 @@ static void the_window_moves_with_time_in_any_order_of_arrival(void **state)
 
 /* Streams that repeat are what a sample misjudges; more of them, and the error against sorting, in property/quantiles.
  */
-static void a_quantile_of_numbers_that_take_turns_is_exact(void **state)
+TEST(a_quantile_of_numbers_that_take_turns_is_exact)
 {
-    (void)state;
     static const double shares[] = {0.25, 0.49, 0.51, 0.75, 0.99};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         struct statistic *f = fresh(STATISTIC_QUANTILE, shares[i]);
@@ -154,9 +145,8 @@ static void a_quantile_of_numbers_that_take_turns_is_exact(void **state)
 }
 
 /* 1500 and 1503 are in one bucket, which is never empty. */
-static void a_larger_number_of_the_same_bucket_is_forgotten(void **state)
+TEST(a_larger_number_of_the_same_bucket_is_forgotten)
 {
-    (void)state;
     struct statistic *f = fresh(STATISTIC_QUANTILE, 0.99);
     for (int64_t now = 0; now < 5 * CLOCK_S; now += CLOCK_MS) {
         figure_add(f, now, now, now == CLOCK_S ? 1503 : 1500);
@@ -166,9 +156,8 @@ static void a_larger_number_of_the_same_bucket_is_forgotten(void **state)
     statistic_free(f);
 }
 
-static void the_ends_of_what_there_is_have_a_quantile(void **state)
+TEST(the_ends_of_what_there_is_have_a_quantile)
 {
-    (void)state;
     static const int64_t ends[] = {INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX - 1, INT64_MAX};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         struct statistic *f = fresh(STATISTIC_QUANTILE, 0.5);
@@ -179,9 +168,8 @@ static void the_ends_of_what_there_is_have_a_quantile(void **state)
     }
 }
 
-static void many_at_once_weigh_as_many(void **state)
+TEST(many_at_once_weigh_as_many)
 {
-    (void)state;
     struct statistic *mean = fresh(STATISTIC_MEAN, 0), *most = fresh(STATISTIC_MAX, 0);
     statistic_add_many(mean, 5, 99, 1, 0, 2);
     statistic_add_many(mean, 6, 1, 101, 101, 101);
@@ -193,9 +181,8 @@ static void many_at_once_weigh_as_many(void **state)
     statistic_free(most);
 }
 
-static void shares_are_those_of_the_window(void **state)
+TEST(shares_are_those_of_the_window)
 {
-    (void)state;
     struct ratio s;
     double percent = -1;
     ratio_start(&s, CLOCK_S);
@@ -217,9 +204,8 @@ static void shares_are_those_of_the_window(void **state)
     assert_false(ratio_value(&s, &percent));
 }
 
-static void shares_keep_to_their_window_however_often_they_are_read(void **state)
+TEST(shares_keep_to_their_window_however_often_they_are_read)
 {
-    (void)state;
     struct ratio s;
     ratio_start(&s, CLOCK_S);
     for (int64_t now = 0; now < 5 * CLOCK_S; now += CLOCK_MS) { /* a record a millisecond, lost in the 4th second */
@@ -233,21 +219,4 @@ static void shares_keep_to_their_window_however_often_they_are_read(void **state
                                               : (double)(5 * CLOCK_S - now) / 1e7;
         assert_float_equal(percent, expected, 2);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_kind_says_what_it_is_called),
-        cmocka_unit_test(what_is_older_than_the_window_is_gone_and_an_empty_window_is_unknown),
-        cmocka_unit_test(numbers_that_are_none_and_times_from_the_future_do_no_harm),
-        cmocka_unit_test(the_window_moves_with_time_in_any_order_of_arrival),
-        cmocka_unit_test(a_quantile_of_numbers_that_take_turns_is_exact),
-        cmocka_unit_test(a_larger_number_of_the_same_bucket_is_forgotten),
-        cmocka_unit_test(the_ends_of_what_there_is_have_a_quantile),
-        cmocka_unit_test(many_at_once_weigh_as_many),
-        cmocka_unit_test(shares_are_those_of_the_window),
-        cmocka_unit_test(shares_keep_to_their_window_however_often_they_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

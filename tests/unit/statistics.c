@@ -6,14 +6,10 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define AHEAD (1700000000 * CLOCK_S)
 #define SHIFT (500 * CLOCK_S) /* by which the node's clock is ahead of ours */
@@ -96,9 +92,8 @@ static void exchange_often(void)
         exchange(m->run_clock, SHIFT + i * CLOCK_S / 20);
 }
 
-static void exchanges_with_the_clock_of_the_run_tell_the_nodes_clock(void **state)
+TEST_WITH(setup, teardown, exchanges_with_the_clock_of_the_run_tell_the_nodes_clock)
 {
-    (void)state;
     static const uint8_t other[16] = {77};
     exchange(other, SHIFT);
     assert_int_equal(node->run_clock.kind, RUN_CLOCK_WALL);
@@ -110,9 +105,8 @@ static void exchanges_with_the_clock_of_the_run_tell_the_nodes_clock(void **stat
     assert_in_range(r.bound, 50 * CLOCK_US, 100 * CLOCK_US);
 }
 
-static void records_of_another_clock_have_a_latency_with_a_bound(void **state)
+TEST_WITH(setup, teardown, records_of_another_clock_have_a_latency_with_a_bound)
 {
-    (void)state;
     count(app, 1, SHIFT + CLOCK_S, NULL, 0, CLOCK_S + 3 * CLOCK_MS);
     assert_null(app->latency); /* nothing is known of its clock */
     exchange_often();
@@ -135,9 +129,8 @@ static void records_of_another_clock_have_a_latency_with_a_bound(void **state)
 }
 
 /* This collector goes on with a run that another machine's began. */
-static void with_another_clock_than_the_runs_there_is_no_latency(void **state)
+TEST_WITH(setup, teardown, with_another_clock_than_the_runs_there_is_no_latency)
 {
-    (void)state;
     exchange_often();
     m->clock[0] ^= 1;
     count(app, 1, SHIFT + CLOCK_S, NULL, 0, CLOCK_S + 3 * CLOCK_MS);
@@ -149,9 +142,8 @@ static void with_another_clock_than_the_runs_there_is_no_latency(void **state)
 }
 
 /* Where there is no time for values, records count all the same; what follows is evaluated again. */
-static void in_a_hurry_records_are_counted_and_not_evaluated(void **state)
+TEST_WITH(setup, teardown, in_a_hurry_records_are_counted_and_not_evaluated)
 {
-    (void)state;
     const struct dict_aspect level = {.name = "level", .field_count = 1, .fields = {{DICT_INT64, "value", "", ""}}};
     struct model_process *p = add_process(3, ROLE_SUT, &level, 1);
     const uint64_t value = 5;
@@ -162,15 +154,4 @@ static void in_a_hurry_records_are_counted_and_not_evaluated(void **state)
     count(p, 1, 3 * CLOCK_S, &value, 1, 0);
     assert_int_equal(p->counts[1].stored, 3);
     assert_int_equal(p->values[1]->fields[0].count, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(exchanges_with_the_clock_of_the_run_tell_the_nodes_clock, setup, teardown),
-        cmocka_unit_test_setup_teardown(records_of_another_clock_have_a_latency_with_a_bound, setup, teardown),
-        cmocka_unit_test_setup_teardown(in_a_hurry_records_are_counted_and_not_evaluated, setup, teardown),
-        cmocka_unit_test_setup_teardown(with_another_clock_than_the_runs_there_is_no_latency, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,21 +8,18 @@
 #include "run/store/trace_reader.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/store_fixture.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int64_t stands_at; /* not 0: the time of the clock */
 
@@ -54,9 +51,9 @@ static long size_of(const struct store_fixture *t, const char *name)
     return stat(path, &st) == 0 ? (long)st.st_size : -1;
 }
 
-static void metadata_is_there_with_the_first_packet_and_grows_with_the_dictionary(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, metadata_is_there_with_the_first_packet_and_grows_with_the_dictionary)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_stream *s = model_stream(add(t, "app", 1), 0);
     char path[256], *text;
     size_t n;
@@ -75,9 +72,9 @@ static void metadata_is_there_with_the_first_packet_and_grows_with_the_dictionar
     assert_int_equal(size_of(t, "app-1-0"), 20);
 }
 
-static void processes_of_one_name_and_pid_have_files_of_their_own(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, processes_of_one_name_and_pid_have_files_of_their_own)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_process *a = add(t, "app", 1), *b = add(t, "app", 1), *c = add(t, "../a b", 3), *d = add(t, "..", 4);
     assert_string_equal(a->base, "app-1");
     assert_int_equal(strlen(b->base), strlen("app-1-0123456789abcdef"));
@@ -119,10 +116,10 @@ static bool explained(const struct store_fixture *t, uint32_t stream_id)
 }
 
 /* Beyond burst and rate metadata is late: until the rate allows it, or the run ends. */
-static void metadata_of_a_thousand_processes_is_written_at_a_bounded_rate(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, metadata_of_a_thousand_processes_is_written_at_a_bounded_rate)
 {
     enum { PROCESSES = 1000 };
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct message_process said = t->sensor->processes[fake_add_process(t->sensor, "app", 1, ROLE_SUT)]->said;
     int64_t began = clock_now();
     uint64_t written = 0;
@@ -150,9 +147,9 @@ static void metadata_of_a_thousand_processes_is_written_at_a_bounded_rate(void *
     assert_true(explained(t, said.stream_id));
 }
 
-static void metadata_that_is_late_is_there_at_the_end(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, metadata_that_is_late_is_there_at_the_end)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_process *p = add(t, "app", 1);
     assert_int_equal(store_append(t->store, model_stream(p, 0), "0123", 4), 0);
     for (uint32_t i = 0; i < 5; i++)
@@ -171,9 +168,9 @@ static void metadata_that_is_late_is_there_at_the_end(void **state)
 }
 
 /* Of three nodes the one in the middle has nothing to add. */
-static void metadata_of_every_node_that_is_late_is_written(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, metadata_of_every_node_that_is_late_is_written)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_process *first = add(t, "app", 1);
     struct model_node *nodes[3] = {t->node};
     struct model_process *last[3] = {first};
@@ -212,9 +209,9 @@ static off_t reserve_of(const struct store_fixture *t)
     return stat(path, &st) == 0 ? st.st_size : -1;
 }
 
-static void with_room_again_the_reserve_is_back_and_packets_are_stored_at_once(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, with_room_again_the_reserve_is_back_and_packets_are_stored_at_once)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_stream *s = model_stream(add(t, "app", 1), 0);
     const char *path;
     stands_at = clock_now();
@@ -244,9 +241,9 @@ static void with_room_again_the_reserve_is_back_and_packets_are_stored_at_once(v
     stands_at = 0;
 }
 
-static void what_is_not_there_cannot_be_synced(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, what_is_not_there_cannot_be_synced)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     char path[256];
     assert_int_equal(disk_sync(t->dir), 0);
     assert_int_equal(disk_sync_parent(t->dir), 0);
@@ -264,9 +261,9 @@ static void what_is_not_there_cannot_be_synced(void **state)
 }
 
 /* Metadata is written although the next packet, which would have it written, never comes. */
-static void what_was_declared_and_not_used_is_explained_at_the_end(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, what_was_declared_and_not_used_is_explained_at_the_end)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_process *p = add(t, "app", 1);
     assert_int_equal(store_append(t->store, model_stream(p, 0), "0123", 4), 0);
     assert_false(p->metadata_stale);
@@ -277,9 +274,9 @@ static void what_was_declared_and_not_used_is_explained_at_the_end(void **state)
     assert_true(explained(t, idle->stream_id));
 }
 
-static void metadata_that_cannot_be_written_late_is_named_with_its_folder(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, metadata_that_cannot_be_written_late_is_named_with_its_folder)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_process *p = add(t, "app", 1);
     char path[256], moved[256];
     const char *told;
@@ -304,9 +301,9 @@ static unsigned open_descriptors(void)
     return count;
 }
 
-static void more_streams_than_descriptors_are_stored(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, more_streams_than_descriptors_are_stored)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct rlimit before, few = {.rlim_cur = 32, .rlim_max = 32};
     getrlimit(RLIMIT_NOFILE, &before);
     few.rlim_max = before.rlim_max;
@@ -324,9 +321,9 @@ static void more_streams_than_descriptors_are_stored(void **state)
     assert_int_equal(size_of(t, "app-1-1023"), 3 * 16);
 }
 
-static void many_bytes_are_synced_ahead_of_time(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, many_bytes_are_synced_ahead_of_time)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     static char bytes[1 << 20];
     store_close(t->store);
     assert_int_equal(store_open(t->dir, 3600 * CLOCK_S, &t->store), 0);
@@ -339,9 +336,9 @@ static void many_bytes_are_synced_ahead_of_time(void **state)
     assert_true(store_sync_due(t->store, clock_now()));
 }
 
-static void a_failed_write_leaves_nothing_and_is_tried_again(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, a_failed_write_leaves_nothing_and_is_tried_again)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_stream *s = model_stream(add(t, "app", 1), 0), *fresh = model_stream(s->process, 1);
     struct rlimit before, small = {.rlim_cur = 1000};
     const char *path;
@@ -370,9 +367,9 @@ static void a_failed_write_leaves_nothing_and_is_tried_again(void **state)
     assert_int_equal(size_of(t, "app-1-1"), 4096);
 }
 
-static void a_first_packet_that_fails_leaves_no_file(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, a_first_packet_that_fails_leaves_no_file)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_process *p = add(t, "app", 1);
     struct rlimit before, small = {.rlim_cur = 8192};
     static char bytes[10000];
@@ -388,9 +385,9 @@ static void a_first_packet_that_fails_leaves_no_file(void **state)
     assert_int_equal(model_stream(p, 1)->fd, -1);
 }
 
-static void a_reader_ends_at_a_torn_tail_and_goes_on_when_it_grows(void **state)
+TEST_WITH(store_fixture_begin, store_fixture_end, a_reader_ends_at_a_torn_tail_and_goes_on_when_it_grows)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_stream *s = model_stream(add(t, "app", 1), 0);
     struct trace_reader *r;
     struct packet_header h;
@@ -427,26 +424,4 @@ static void a_reader_ends_at_a_torn_tail_and_goes_on_when_it_grows(void **state)
     assert_int_equal(store_append(t->store, s, f->bytes + f->starts[1], f->starts[2] - f->starts[1]), 0);
     assert_int_equal(trace_reader_next(r, &h, &packet), BEZEL_EMALFORMED); /* out of sequence */
     trace_reader_close(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, store_fixture_begin, store_fixture_end)
-        TEST(metadata_is_there_with_the_first_packet_and_grows_with_the_dictionary),
-        TEST(processes_of_one_name_and_pid_have_files_of_their_own),
-        TEST(metadata_of_a_thousand_processes_is_written_at_a_bounded_rate),
-        TEST(metadata_that_is_late_is_there_at_the_end),
-        TEST(metadata_of_every_node_that_is_late_is_written),
-        TEST(with_room_again_the_reserve_is_back_and_packets_are_stored_at_once),
-        TEST(what_is_not_there_cannot_be_synced),
-        TEST(what_was_declared_and_not_used_is_explained_at_the_end),
-        TEST(metadata_that_cannot_be_written_late_is_named_with_its_folder),
-        TEST(more_streams_than_descriptors_are_stored),
-        TEST(many_bytes_are_synced_ahead_of_time),
-        TEST(a_failed_write_leaves_nothing_and_is_tried_again),
-        TEST(a_first_packet_that_fails_leaves_no_file),
-        TEST(a_reader_ends_at_a_torn_tail_and_goes_on_when_it_grows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,13 @@
 /* When streams are synced and what a sync that fails leaves; which files stay open. */
 #include "run/store/store_internal.h"
 #include "tests/lib/store_fixture.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SYNC_S = 10 };
 
@@ -77,9 +74,9 @@ static void append(struct store_fixture *t, struct model_stream *s)
 }
 
 /* The next sync is due that long after the moment when all were synced, however often a stream was written. */
-static void a_sync_is_due_an_interval_after_the_last_one(void **state)
+TEST_WITH(begin, store_fixture_end, a_sync_is_due_an_interval_after_the_last_one)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     open_with(t, SYNC_S * CLOCK_S);
     struct model_stream *a = stream(t, "a"), *b = stream(t, "b");
     append(t, a);
@@ -98,9 +95,9 @@ static void a_sync_is_due_an_interval_after_the_last_one(void **state)
     assert_false(store_sync_due(t->store, now));
 }
 
-static void bytes_that_were_synced_do_not_count_towards_the_next_sync(void **state)
+TEST_WITH(begin, store_fixture_end, bytes_that_were_synced_do_not_count_towards_the_next_sync)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     open_with(t, SYNC_S * CLOCK_S);
     struct model_stream *a = stream(t, "a");
     append(t, a);
@@ -111,9 +108,9 @@ static void bytes_that_were_synced_do_not_count_towards_the_next_sync(void **sta
     assert_false(store_sync_due(t->store, now));
 }
 
-static void a_synced_length_is_to_be_saved(void **state)
+TEST_WITH(begin, store_fixture_end, a_synced_length_is_to_be_saved)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     open_with(t, 0);
     struct model_stream *a = stream(t, "a");
     append(t, a);
@@ -123,9 +120,9 @@ static void a_synced_length_is_to_be_saved(void **state)
 }
 
 /* After a failed sync nobody knows what is on the disk, whatever the next one says. */
-static void a_sync_that_failed_is_never_made_good(void **state)
+TEST_WITH(begin, store_fixture_end, a_sync_that_failed_is_never_made_good)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     const char *path;
     open_with(t, 0);
     struct model_stream *a = stream(t, "a"), *b = stream(t, "b");
@@ -145,9 +142,9 @@ static void a_sync_that_failed_is_never_made_good(void **state)
     assert_int_equal(store_failure(t->store, NULL), EIO);
 }
 
-static void who_is_in_a_hurry_syncs_at_once_and_who_never_syncs_does_not(void **state)
+TEST_WITH(begin, store_fixture_end, who_is_in_a_hurry_syncs_at_once_and_who_never_syncs_does_not)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     open_with(t, SYNC_S * CLOCK_S);
     struct model_stream *a = stream(t, "a");
     append(t, a);
@@ -171,11 +168,10 @@ static void push_at(struct model_stream *s, uint64_t bytes)
 }
 
 /* The kernel writes what was appended in large pieces, each once, and none whose last page is still being filled. */
-static void each_piece_is_pushed_to_the_disk_once(void **state)
+TEST(each_piece_is_pushed_to_the_disk_once)
 {
     const uint64_t piece = STORE_PUSH_BYTES, page = 4096;
     struct model_stream s = {.fd = 0};
-    (void)state;
     pushed.count = 0;
     push_at(&s, piece - 1);
     assert_int_equal(pushed.count, 0);
@@ -190,9 +186,9 @@ static void each_piece_is_pushed_to_the_disk_once(void **state)
     assert_true(pushed.count == 3 && pushed.from == 0 && pushed.bytes == (off_t)piece);
 }
 
-static void the_file_that_was_written_longest_ago_is_closed_first(void **state)
+TEST_WITH(begin, store_fixture_end, the_file_that_was_written_longest_ago_is_closed_first)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     struct model_stream *s[4] = {stream(t, "a"), stream(t, "b"), stream(t, "c"), stream(t, "d")};
     t->store->open_max = 3;
     for (int i = 0; i < 3; i++)
@@ -203,9 +199,9 @@ static void the_file_that_was_written_longest_ago_is_closed_first(void **state)
 }
 
 /* A link in the place of a node's folder would lead elsewhere. */
-static void nothing_is_written_through_a_link(void **state)
+TEST_WITH(begin, store_fixture_end, nothing_is_written_through_a_link)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     char elsewhere[128], node[128], file[192];
     snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", t->dir);
     snprintf(node, sizeof node, "%s/trace/desk", t->dir);
@@ -215,20 +211,4 @@ static void nothing_is_written_through_a_link(void **state)
     assert_int_not_equal(store_append(t->store, stream(t, "a"), "0123", 4), 0);
     assert_int_equal(store_failure(t->store, NULL), ENOTDIR);
     assert_int_not_equal(access(file, F_OK), 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, store_fixture_end)
-    const struct CMUnitTest tests[] = {
-        TEST(a_sync_is_due_an_interval_after_the_last_one),
-        TEST(bytes_that_were_synced_do_not_count_towards_the_next_sync),
-        TEST(a_synced_length_is_to_be_saved),
-        TEST(a_sync_that_failed_is_never_made_good),
-        TEST(who_is_in_a_hurry_syncs_at_once_and_who_never_syncs_does_not),
-        cmocka_unit_test(each_piece_is_pushed_to_the_disk_once),
-        TEST(the_file_that_was_written_longest_ago_is_closed_first),
-        TEST(nothing_is_written_through_a_link),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

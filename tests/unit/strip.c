@@ -5,13 +5,9 @@
  * are. */
 #include "views/picture/strip.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct strip strip;
 
@@ -31,9 +27,8 @@ static void is_piece(size_t i, int64_t from, int64_t until, enum strip_state sta
 }
 
 /* The first interval says nothing of the time before it; the next one waited, was perhaps ready, and was ready. */
-static void wide_intervals_are_pieces(void **state)
+TEST(wide_intervals_are_pieces)
 {
-    (void)state;
     assert_int_equal(strip_init(&strip, 0, 10000, 1000), 0);
     add(1000, 2000, -1, -1, -1);
     add(5000, 6000, 3000, 500, 1000);
@@ -51,9 +46,8 @@ static void wide_intervals_are_pieces(void **state)
 }
 
 /* What began before the window, or ends behind it, is cut at its ends; what overlaps is cut at what came first. */
-static void what_does_not_fit_is_cut(void **state)
+TEST(what_does_not_fit_is_cut)
 {
-    (void)state;
     assert_int_equal(strip_init(&strip, 1000, 2000, 10), 0);
     add(100, 200, -1, -1, -1);
     add(900, 1500, 700, 700, 700);
@@ -74,9 +68,8 @@ static void what_does_not_fit_is_cut(void **state)
 }
 
 /* A wait that has not ended is told by itself. What intervals tell of its time stays. */
-static void a_wait_without_an_interval_behind_it_is_a_piece(void **state)
+TEST(a_wait_without_an_interval_behind_it_is_a_piece)
 {
-    (void)state;
     assert_int_equal(strip_init(&strip, 0, 10000, 1000), 0);
     add(1000, 2000, -1, -1, -1);
     strip_add_wait(&strip, 500, 900);
@@ -90,9 +83,8 @@ static void a_wait_without_an_interval_behind_it_is_a_piece(void **state)
 }
 
 /* A piece of which nothing is known for the most part has no state. */
-static void most_of_a_piece_may_be_unknown(void **state)
+TEST(most_of_a_piece_may_be_unknown)
 {
-    (void)state;
     assert_int_equal(strip_init(&strip, 0, 1000, 1), 0);
     add(0, 100, -1, -1, -1);
     add(900, 950, -1, -1, -1);
@@ -104,11 +96,10 @@ static void most_of_a_piece_may_be_unknown(void **state)
 enum { INTERVALS = 100000, PARTS = 64 };
 
 /* Of intervals of any lengths the pieces are few, and have the sums of the whole. */
-static void pieces_are_few_and_lose_nothing(void **state)
+TEST(pieces_are_few_and_lose_nothing)
 {
     int64_t sums[STRIP_STATES] = {0}, is[STRIP_STATES] = {0}, now = 1;
     uint64_t seed = seed_start();
-    (void)state;
     assert_int_equal(strip_init(&strip, 0, 5 * INTERVALS, PARTS), 0);
     for (int i = 0; i < INTERVALS; i++) {
         int64_t most = i % 1000 == 0 ? 4000 : 4, off = (int64_t)(seed_next(&seed) % (uint64_t)most);
@@ -135,16 +126,4 @@ static void pieces_are_few_and_lose_nothing(void **state)
     }
     assert_memory_equal(is, sums, sizeof is);
     strip_fini(&strip);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wide_intervals_are_pieces),
-        cmocka_unit_test(what_does_not_fit_is_cut),
-        cmocka_unit_test(a_wait_without_an_interval_behind_it_is_a_piece),
-        cmocka_unit_test(most_of_a_piece_may_be_unknown),
-        cmocka_unit_test(pieces_are_few_and_lose_nothing),
-    };
-    return cmocka_run_group_tests_name("strip", tests, NULL, NULL);
 }

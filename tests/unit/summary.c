@@ -7,16 +7,12 @@
 #include "run/rundb/rundb_sqlite.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #define NODE    "INSERT INTO nodes VALUES(1, 'desk', zeroblob(16), zeroblob(16), 0, 'desk', 1, 0);"
@@ -41,9 +37,8 @@ static struct summary *load(const char *statements)
 }
 
 /* SQLite's own sum() would fail. */
-static void sums_stop_at_the_end_of_their_range(void **state)
+TEST_WITH(scratch_begin, scratch_end, sums_stop_at_the_end_of_their_range)
 {
-    (void)state;
     struct summary *s =
         load(NODE DAEMONS "INSERT INTO clocks VALUES(1, 0, 0, 0, 0, 0, 9223372036854775807, 3, 0);"
                           "INSERT INTO clocks VALUES(2, 0, 0, 0, 0, 0, 9223372036854775807, 4, 0);"
@@ -56,9 +51,8 @@ static void sums_stop_at_the_end_of_their_range(void **state)
 }
 
 /* Samples of one or two daemons, near each other and far, of CPU times that may run backwards too. */
-static void the_mean_of_what_a_daemon_cost_is_never_above_the_largest(void **state)
+TEST_WITH(scratch_begin, scratch_end, the_mean_of_what_a_daemon_cost_is_never_above_the_largest)
 {
-    (void)state;
     uint64_t seed = seed_start();
     for (int round = 0; round < 60; round++) {
         char text[8192] = NODE DAEMONS;
@@ -83,9 +77,8 @@ static void the_mean_of_what_a_daemon_cost_is_never_above_the_largest(void **sta
     }
 }
 
-static void what_a_daemon_cost_is_of_its_samples(void **state)
+TEST_WITH(scratch_begin, scratch_end, what_a_daemon_cost_is_of_its_samples)
 {
-    (void)state;
     static const struct {
         const char *rows; /* ms, ms of CPU */
         double mean, max;
@@ -148,7 +141,7 @@ static bool foreign_row(sqlite3 *db, const char *table, char *text, size_t size)
     return owned;
 }
 
-static void a_row_of_a_node_or_process_that_is_not_there_is_refused(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_row_of_a_node_or_process_that_is_not_there_is_refused)
 {
     static const char not_read[] = "threads"; /* rundb_load_threads(), which leaves such out */
     char path[SCRATCH_PATH + 8], tables[32][64], text[2048];
@@ -156,7 +149,6 @@ static void a_row_of_a_node_or_process_that_is_not_there_is_refused(void **state
     struct rundb *f;
     sqlite3 *db;
     sqlite3_stmt *s;
-    (void)state;
     snprintf(path, sizeof path, "%s/run.db", scratch_dir);
     assert_int_equal(rundb_open(scratch_dir, &f), 0);
     assert_int_equal(rundb_close(f), 0);
@@ -181,9 +173,8 @@ static void a_row_of_a_node_or_process_that_is_not_there_is_refused(void **state
     assert_true(refused > 10);
 }
 
-static void times_are_cut_to_what_clocks_can_reach(void **state)
+TEST_WITH(scratch_begin, scratch_end, times_are_cut_to_what_clocks_can_reach)
 {
-    (void)state;
     struct summary *s = load(NODE "INSERT INTO decisions VALUES(1, 9223372036854775807, 0, 0, -9223372036854775808, 7,"
                                   " 0, 0, 0, 0, 0)");
     assert_non_null(s);
@@ -192,20 +183,18 @@ static void times_are_cut_to_what_clocks_can_reach(void **state)
     summary_free(s);
 }
 
-static void a_long_run_may_take_longer_to_read(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_long_run_may_take_longer_to_read)
 {
-    (void)state;
     assert_int_equal(rundb_read_seconds(0), RUNDB_READ_S);
     assert_int_equal(rundb_read_seconds(INT64_C(400) << 20), RUNDB_READ_S + 100);
     assert_true(rundb_read_seconds(INT64_MAX) > RUNDB_READ_S + 100);
 }
 
 /* In any order, of any length of time, and up to the ends of time: the columns have each observation once. */
-static void columns_have_each_observation_in_order_of_time(void **state)
+TEST_WITH(scratch_begin, scratch_end, columns_have_each_observation_in_order_of_time)
 {
     static const int64_t spans[] = {1, 1000, INT64_C(100000000000), INT64_C(1) << 60, INT64_MAX};
     uint64_t seed = seed_start();
-    (void)state;
     for (size_t span = 0; span < sizeof spans / sizeof *spans; span++) {
         static char text[1 << 17];
         double least = INFINITY, most = -INFINITY;
@@ -246,9 +235,8 @@ static void columns_have_each_observation_in_order_of_time(void **state)
 }
 
 /* Each would take the memory of a plotted line. */
-static void observations_of_limits_that_no_experiment_has_are_left_out(void **state)
+TEST_WITH(scratch_begin, scratch_end, observations_of_limits_that_no_experiment_has_are_left_out)
 {
-    (void)state;
     struct summary *s = load(NODE "INSERT INTO observations VALUES(1, 5, 63, 2, 1.5, 0, 0), (1, 6, 64, 2, 1.5, 0, 0),"
                                   " (1, 7, -1, 2, 1.5, 0, 0), (1, 8, 4294967296, 2, 1.5, 0, 0)");
     assert_non_null(s);
@@ -259,9 +247,8 @@ static void observations_of_limits_that_no_experiment_has_are_left_out(void **st
 }
 
 /* Of a gap that is told twice, or reaches back too far, what lies before the observation before is none. */
-static void gaps_lie_between_two_observations(void **state)
+TEST_WITH(scratch_begin, scratch_end, gaps_lie_between_two_observations)
 {
-    (void)state;
     struct summary *s =
         load(NODE "INSERT INTO observations VALUES(1, 1000, 0, 1, 1.5, -1, 0), (1, 5000, 0, 2, 1.5, 3000, 0),"
                   " (1, 5010, 0, 0, NULL, 3000, 0), (1, 6000, 0, 1, 1.5, 0, 0), (1, 8000, 0, 1, 1.5, -1, 0)");
@@ -276,9 +263,8 @@ static void gaps_lie_between_two_observations(void **state)
 }
 
 /* Observations stand where something changed: 1 second, 3 seconds. The row of the limit says that it lasted for 9. */
-static void a_violation_that_is_open_lasts_as_long_as_its_limit_says(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_violation_that_is_open_lasts_as_long_as_its_limit_says)
 {
-    (void)state;
     struct summary *s =
         load(NODE PROCESS
              " dictionary, overwrites) VALUES(1, 1, 1, 1, 1, 1, 'bezeld', '', 0, 'a', '', 0);"
@@ -295,9 +281,8 @@ static void a_violation_that_is_open_lasts_as_long_as_its_limit_says(void **stat
 }
 
 /* Node 1 recorded it for the second manager, node 2 for the first; both for the third, for which 2 has it longer. */
-static void a_limit_on_the_whole_is_told_in_the_order_of_managers(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_limit_on_the_whole_is_told_in_the_order_of_managers)
 {
-    (void)state;
     struct summary *s =
         load(NODE "INSERT INTO nodes VALUES(2, 'lab', randomblob(16), zeroblob(16), 0, 'lab', 1, 0);" PROCESS
                   " dictionary, overwrites) VALUES(1, 1, 1, 1, 1, 1, 'bezeld', '', 0, 'a', '', 0);" PROCESS
@@ -316,48 +301,23 @@ static void a_limit_on_the_whole_is_told_in_the_order_of_managers(void **state)
     summary_free(s);
 }
 
-static void texts_are_utf_8_whatever_stands_there(void **state)
+TEST_WITH(scratch_begin, scratch_end, texts_are_utf_8_whatever_stands_there)
 {
-    (void)state;
     struct summary *s = load("INSERT INTO properties VALUES('name', CAST(x'41ff42c3' AS TEXT))");
     assert_non_null(s);
     assert_string_equal(summary_property(s, "name"), "A\\xFFB\\xC3");
     summary_free(s);
 }
 
-static void a_node_whose_name_is_none_is_refused(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_node_whose_name_is_none_is_refused)
 {
-    (void)state;
     assert_null(load("INSERT INTO nodes VALUES(1, char(27), zeroblob(16), zeroblob(16), 0, 'desk', 1, 0)"));
 }
 
 /* A query whose rows have no end. */
-static void a_view_in_place_of_a_table_is_refused(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_view_in_place_of_a_table_is_refused)
 {
-    (void)state;
     assert_null(load("ALTER TABLE nodes RENAME TO old; CREATE VIEW nodes AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL"
                      " SELECT id + 1 FROM n) SELECT id, 'desk' AS name, zeroblob(16) AS uuid, zeroblob(16) AS clock,"
                      " 0 AS realtime_offset, 'desk' AS dir, 1 AS left FROM n"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
-        TEST(sums_stop_at_the_end_of_their_range),
-        TEST(what_a_daemon_cost_is_of_its_samples),
-        TEST(the_mean_of_what_a_daemon_cost_is_never_above_the_largest),
-        TEST(a_row_of_a_node_or_process_that_is_not_there_is_refused),
-        TEST(times_are_cut_to_what_clocks_can_reach),
-        TEST(a_long_run_may_take_longer_to_read),
-        TEST(columns_have_each_observation_in_order_of_time),
-        TEST(observations_of_limits_that_no_experiment_has_are_left_out),
-        TEST(gaps_lie_between_two_observations),
-        TEST(a_violation_that_is_open_lasts_as_long_as_its_limit_says),
-        TEST(a_limit_on_the_whole_is_told_in_the_order_of_managers),
-        TEST(texts_are_utf_8_whatever_stands_there),
-        TEST(a_node_whose_name_is_none_is_refused),
-        TEST(a_view_in_place_of_a_table_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

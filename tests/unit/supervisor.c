@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/supervisor.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +10,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int manager; /* the socket of the service manager */
 
@@ -98,30 +94,17 @@ static void nobody(void)
     assert_int_equal(supervisor_alive(0), INT64_MAX);
 }
 
-static void a_watched_daemon_reports_in_time(void **state)
+TEST(a_watched_daemon_reports_in_time)
 {
-    (void)state;
     in_a_process(watched);
 }
 
-static void a_watchdog_of_another_process_is_not_ours(void **state)
+TEST(a_watchdog_of_another_process_is_not_ours)
 {
-    (void)state;
     in_a_process(others_watchdog);
 }
 
-static void where_nobody_asks_nothing_is_reported(void **state)
+TEST(where_nobody_asks_nothing_is_reported)
 {
-    (void)state;
     in_a_process(nobody);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_watched_daemon_reports_in_time),
-        cmocka_unit_test(a_watchdog_of_another_process_is_not_ours),
-        cmocka_unit_test(where_nobody_asks_nothing_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

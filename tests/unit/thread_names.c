@@ -2,23 +2,17 @@
 // SPDX-License-Identifier: MIT
 /* Which name a thread had at a time. */
 #include "run/model/thread_names.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void add(struct thread_names *n, uint32_t thread, int64_t at, const char *name)
 {
     assert_int_equal(thread_names_add(n, thread, at, name), 0);
 }
 
-static void a_name_counts_until_the_next_one(void **state)
+TEST(a_name_counts_until_the_next_one)
 {
-    (void)state;
     struct thread_names n = {0};
     add(&n, 7, 100, "first");
     add(&n, 7, 200, "second");
@@ -29,9 +23,8 @@ static void a_name_counts_until_the_next_one(void **state)
     thread_names_fini(&n);
 }
 
-static void the_first_name_counts_before_it_was_found(void **state)
+TEST(the_first_name_counts_before_it_was_found)
 {
-    (void)state;
     struct thread_names n = {0};
     add(&n, 3, 500, "other");
     add(&n, 7, 100, "first");
@@ -40,9 +33,8 @@ static void the_first_name_counts_before_it_was_found(void **state)
     thread_names_fini(&n);
 }
 
-static void a_thread_without_a_name_has_none(void **state)
+TEST(a_thread_without_a_name_has_none)
 {
-    (void)state;
     struct thread_names n = {0};
     assert_null(thread_names_at(&n, 7, 0));
     add(&n, 3, 500, "third");
@@ -59,9 +51,8 @@ static void a_thread_without_a_name_has_none(void **state)
 }
 
 /* A thread whose id another one had before it, which only the time tells apart. */
-static void a_reused_id_has_the_name_of_its_time(void **state)
+TEST(a_reused_id_has_the_name_of_its_time)
 {
-    (void)state;
     struct thread_names n = {0};
     for (int64_t i = 0; i < 1000; i++)
         add(&n, 7, i * 10, i % 2 ? "odd" : "even");
@@ -70,9 +61,8 @@ static void a_reused_id_has_the_name_of_its_time(void **state)
     thread_names_fini(&n);
 }
 
-static void what_is_out_of_order_is_refused(void **state)
+TEST(what_is_out_of_order_is_refused)
 {
-    (void)state;
     struct thread_names n = {0};
     add(&n, 7, 100, "first");
     assert_int_equal(thread_names_add(&n, 7, 99, "earlier"), BEZEL_EMALFORMED);
@@ -83,14 +73,4 @@ static void what_is_out_of_order_is_refused(void **state)
     add(&n, 7, 100, longest);
     assert_int_equal(strlen(thread_names_at(&n, 7, 100)), THREAD_NAME_MAX);
     thread_names_fini(&n);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_counts_until_the_next_one), cmocka_unit_test(the_first_name_counts_before_it_was_found),
-        cmocka_unit_test(a_thread_without_a_name_has_none), cmocka_unit_test(a_reused_id_has_the_name_of_its_time),
-        cmocka_unit_test(what_is_out_of_order_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,10 @@
 #include "base/token_bucket.h"
 
 #include "base/clock.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-static void a_second_s_worth_may_come_at_once(void **state)
+TEST(a_second_s_worth_may_come_at_once)
 {
-    (void)state;
     struct token_bucket b = {0};
     int64_t now = 1000 * CLOCK_S;
     token_bucket_take(&b, 1000, 1000, now);
@@ -21,9 +16,8 @@ static void a_second_s_worth_may_come_at_once(void **state)
     assert_in_range(token_bucket_overdrawn(&b, 1000, now), 1, 2);
 }
 
-static void time_makes_up_for_what_was_too_much(void **state)
+TEST(time_makes_up_for_what_was_too_much)
 {
-    (void)state;
     struct token_bucket b = {0};
     token_bucket_take(&b, 1000, 11000, CLOCK_S);
     assert_in_range(token_bucket_overdrawn(&b, 1000, CLOCK_S), 10000, 10001);
@@ -34,9 +28,8 @@ static void time_makes_up_for_what_was_too_much(void **state)
     assert_in_range(token_bucket_overdrawn(&b, 1000, 3600 * CLOCK_S), 1001, 1002);
 }
 
-static void in_the_long_run_it_is_the_rate(void **state)
+TEST(in_the_long_run_it_is_the_rate)
 {
-    (void)state;
     struct token_bucket b = {0};
     uint64_t taken = 0;
     int64_t now = 0;
@@ -48,22 +41,10 @@ static void in_the_long_run_it_is_the_rate(void **state)
     assert_in_range(taken, 100 * 5000, 101 * 5000 + 777 + 5);
 }
 
-static void without_a_rate_nothing_is_too_much(void **state)
+TEST(without_a_rate_nothing_is_too_much)
 {
-    (void)state;
     struct token_bucket b = {0};
     for (int i = 0; i < 100; i++)
         token_bucket_take(&b, 0, (size_t)1 << 30, CLOCK_S);
     assert_int_equal(token_bucket_overdrawn(&b, 0, CLOCK_S), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_second_s_worth_may_come_at_once),
-        cmocka_unit_test(time_makes_up_for_what_was_too_much),
-        cmocka_unit_test(in_the_long_run_it_is_the_rate),
-        cmocka_unit_test(without_a_rate_nothing_is_too_much),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,11 @@
 #include "views/top/top_link.h"
 #include "base/clock.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char run[] = "12345678-0000-4000-8000-000000000000";
 static const int64_t noon = INT64_C(1700000000) * CLOCK_S;
@@ -37,9 +33,8 @@ static int end(void **unused)
     return scratch_end(unused);
 }
 
-static void what_top_shows_is_told_where_it_changed(void **unused)
+TEST_WITH(begin, end, what_top_shows_is_told_where_it_changed)
 {
-    (void)unused;
     top_link_send(&link_, &state, noon);
     assert_true(linked_receive(page, &heard));
     assert_true(heard.follow);
@@ -63,10 +58,9 @@ static void what_top_shows_is_told_where_it_changed(void **unused)
     assert_string_equal(heard.filter, "frame");
 }
 
-static void what_a_page_shows_is_shown_and_not_sent_back(void **unused)
+TEST_WITH(begin, end, what_a_page_shows_is_shown_and_not_sent_back)
 {
     struct linked_state said = {.from = noon, .until = noon + 10 * CLOCK_S, .cursor = noon + CLOCK_S};
-    (void)unused;
     assert_false(top_link_receive(&link_, &state));
     memset(said.filter, 'x', LINKED_FILTER_MAX);
     linked_send(page, &said);
@@ -83,13 +77,4 @@ static void what_a_page_shows_is_shown_and_not_sent_back(void **unused)
     linked_send(page, &said);
     assert_true(top_link_receive(&link_, &state));
     assert_true(state.follow);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_top_shows_is_told_where_it_changed, begin, end),
-        cmocka_unit_test_setup_teardown(what_a_page_shows_is_shown_and_not_sent_back, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

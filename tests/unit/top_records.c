@@ -6,15 +6,12 @@
 #include "tests/lib/interval_aspect.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 #include "views/top/top_source.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 enum { RINGS = 3, RECORDS = 3000, GUILTY = 10 };
 
@@ -47,14 +44,13 @@ static void make_run(const char *run)
     fake_free(f);
 }
 
-static void a_list_keeps_the_record_that_breaks_the_limit(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_list_keeps_the_record_that_breaks_the_limit)
 {
     char run[SCRATCH_PATH + 8];
     struct top_state shown = {.interval = CLOCK_S, .follow = true, .span = 60 * CLOCK_S};
     struct top_source *s;
     struct top_data d = {0};
     size_t marked = 0;
-    (void)state;
     snprintf(run, sizeof run, "%s/run", scratch_dir);
     make_run(run);
     assert_int_equal(top_source_open(run, &s), 0);
@@ -110,13 +106,12 @@ static void make_threads(const char *run)
     fake_free(f);
 }
 
-static void a_thread_has_a_row_and_a_strip(void **state)
+TEST_WITH(scratch_begin, scratch_end, a_thread_has_a_row_and_a_strip)
 {
     char run[SCRATCH_PATH + 8], did[21] = "";
     struct top_state shown = {.interval = CLOCK_S + 2 * MS, .follow = true, .span = CLOCK_S};
     struct top_source *s;
     struct top_data d = {0};
-    (void)state;
     snprintf(run, sizeof run, "%s/run", scratch_dir);
     make_threads(run);
     assert_int_equal(top_source_open(run, &s), 0);
@@ -144,13 +139,4 @@ static void a_thread_has_a_row_and_a_strip(void **state)
     assert_int_equal(top_source_take(s, &shown, &d), 0); /* of another process */
     assert_int_equal(d.count, 0);
     top_source_close(s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_list_keeps_the_record_that_breaks_the_limit, scratch_begin, scratch_end),
-        cmocka_unit_test_setup_teardown(a_thread_has_a_row_and_a_strip, scratch_begin, scratch_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,14 @@
 #include "views/top/top_screen.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "tests/lib/test.h"
 #include "views/top/top_table.h"
 
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define NOW (INT64_C(1700000000) * CLOCK_S + 500 * CLOCK_MS) /* 22:13:20.5 UTC */
 
@@ -136,9 +133,8 @@ static void fill_plot(struct scene *t, enum top_unit unit)
     p->dots[30].min = p->dots[30].max = NAN;
 }
 
-static void nodes_read_as_recorded(void **state)
+TEST(nodes_read_as_recorded)
 {
-    (void)state;
     struct scene t;
     set_up(&t, TOP_NODES, 80, 24, TOP_BRAILLE);
     static const char *const names[] = {"studio", "desk10", "desk9"};
@@ -151,9 +147,8 @@ static void nodes_read_as_recorded(void **state)
     check_golden(&t, "nodes");
 }
 
-static void limits_read_as_recorded(void **state)
+TEST(limits_read_as_recorded)
 {
-    (void)state;
     struct scene t;
     set_up(&t, TOP_LIMITS, 80, 24, TOP_BRAILLE);
     struct top_item *held = add(&t, "sensor_cpu <= 10 %", "studio", "held");
@@ -171,9 +166,8 @@ static void limits_read_as_recorded(void **state)
     check_golden(&t, "limits");
 }
 
-static void records_read_as_recorded_and_harm_no_terminal(void **state)
+TEST(records_read_as_recorded_and_harm_no_terminal)
 {
-    (void)state;
     struct scene t;
     set_up(&t, TOP_DECISIONS, 80, 24, TOP_ASCII);
     t.s.follow = false;
@@ -192,9 +186,8 @@ static void records_read_as_recorded_and_harm_no_terminal(void **state)
     check_golden(&t, "decisions-ascii");
 }
 
-static void the_name_of_the_run_harms_no_terminal(void **state)
+TEST(the_name_of_the_run_harms_no_terminal)
 {
-    (void)state;
     struct scene t;
     char text[256];
     set_up(&t, TOP_NODES, 80, 24, TOP_ASCII);
@@ -204,18 +197,16 @@ static void the_name_of_the_run_harms_no_terminal(void **state)
     top_grid_fini(&t.grid);
 }
 
-static void help_reads_as_recorded(void **state)
+TEST(help_reads_as_recorded)
 {
-    (void)state;
     struct scene t;
     set_up(&t, TOP_NODES, 80, 24, TOP_BRAILLE);
     t.s.help = true;
     check_golden(&t, "help");
 }
 
-static void narrow_and_wide_screens_hold(void **state)
+TEST(narrow_and_wide_screens_hold)
 {
-    (void)state;
     static const unsigned sizes[][2] = {{1, 1}, {40, 10}, {79, 17}, {81, 18}, {200, 60}, {9999, 9999}};
     struct scene t;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -229,9 +220,8 @@ static void narrow_and_wide_screens_hold(void **state)
         }
 }
 
-static void the_filter_takes_parts_of_names_and_globs(void **state)
+TEST(the_filter_takes_parts_of_names_and_globs)
 {
-    (void)state;
     struct scene t;
     set_up(&t, TOP_PROCESSES, 80, 24, TOP_BRAILLE);
     t.d.make = NULL;
@@ -251,9 +241,8 @@ static void the_filter_takes_parts_of_names_and_globs(void **state)
     top_grid_fini(&t.grid);
 }
 
-static void rows_are_sorted_as_people_count_and_the_unknown_is_the_least(void **state)
+TEST(rows_are_sorted_as_people_count_and_the_unknown_is_the_least)
 {
-    (void)state;
     struct scene t;
     set_up(&t, TOP_PROCESSES, 80, 24, TOP_BRAILLE);
     static const char *const names[] = {"p10", "p9", "p1"};
@@ -269,9 +258,8 @@ static void rows_are_sorted_as_people_count_and_the_unknown_is_the_least(void **
     top_grid_fini(&t.grid);
 }
 
-static void the_later_of_two_with_the_same_time_is_first_where_the_newest_is(void **state)
+TEST(the_later_of_two_with_the_same_time_is_first_where_the_newest_is)
 {
-    (void)state;
     struct scene t;
     set_up(&t, TOP_RECORDS, 80, 24, TOP_BRAILLE);
     for (int i = 0; i < 4; i++)
@@ -284,9 +272,8 @@ static void the_later_of_two_with_the_same_time_is_first_where_the_newest_is(voi
     top_grid_fini(&t.grid);
 }
 
-static void only_visible_rows_are_made(void **state)
+TEST(only_visible_rows_are_made)
 {
-    (void)state;
     struct scene t;
     set_up(&t, TOP_DECISIONS, 80, 24, TOP_BRAILLE);
     for (int i = 0; i < ROWS_MAX; i++)
@@ -298,9 +285,8 @@ static void only_visible_rows_are_made(void **state)
     top_grid_fini(&t.grid);
 }
 
-static void numbers_are_short(void **state)
+TEST(numbers_are_short)
 {
-    (void)state;
     assert_string_equal(top_number(NAN).s, "-");
     assert_string_equal(top_number(0).s, "0");
     assert_string_equal(top_number(99999).s, "99999");
@@ -318,9 +304,8 @@ static void numbers_are_short(void **state)
 }
 
 /* The cells of a plot of one column of braille, from the top. */
-static void braille_has_a_dot_for_each_part(void **state)
+TEST(braille_has_a_dot_for_each_part)
 {
-    (void)state;
     struct scene t;
     double low, high;
     set_up(&t, TOP_NODES, 80, 24, TOP_BRAILLE);
@@ -341,19 +326,5 @@ int main(void)
 {
     setenv("TZ", "UTC0", 1);
     tzset();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_read_as_recorded),
-        cmocka_unit_test(limits_read_as_recorded),
-        cmocka_unit_test(records_read_as_recorded_and_harm_no_terminal),
-        cmocka_unit_test(the_name_of_the_run_harms_no_terminal),
-        cmocka_unit_test(help_reads_as_recorded),
-        cmocka_unit_test(narrow_and_wide_screens_hold),
-        cmocka_unit_test(the_filter_takes_parts_of_names_and_globs),
-        cmocka_unit_test(rows_are_sorted_as_people_count_and_the_unknown_is_the_least),
-        cmocka_unit_test(the_later_of_two_with_the_same_time_is_first_where_the_newest_is),
-        cmocka_unit_test(only_visible_rows_are_made),
-        cmocka_unit_test(numbers_are_short),
-        cmocka_unit_test(braille_has_a_dot_for_each_part),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "views/top/top_state.h"
 #include "base/clock.h"
+#include "tests/lib/test.h"
 #include "views/top/top_table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROWS = 5, PAGE = 3 };
 
@@ -56,9 +53,8 @@ static void press_key(struct scene *t, int key)
     top_state_key(&t->s, &t->seen, key);
 }
 
-static void following_shows_the_newest_until_the_cursor_moves(void **state)
+TEST(following_shows_the_newest_until_the_cursor_moves)
 {
-    (void)state;
     struct scene t;
     set_up(&t);
     assert_int_equal(t.s.time, AT(100));
@@ -81,9 +77,8 @@ static void following_shows_the_newest_until_the_cursor_moves(void **state)
     assert_true(t.s.follow);
 }
 
-static void the_cursor_stays_in_the_run_and_the_plot_shows_it(void **state)
+TEST(the_cursor_stays_in_the_run_and_the_plot_shows_it)
 {
-    (void)state;
     struct scene t;
     set_up(&t);
     for (int i = 0; i < 200; i++) {
@@ -97,9 +92,8 @@ static void the_cursor_stays_in_the_run_and_the_plot_shows_it(void **state)
     assert_int_equal(t.s.end, AT(100));
 }
 
-static void zooming_keeps_the_cursor_in_its_place(void **state)
+TEST(zooming_keeps_the_cursor_in_its_place)
 {
-    (void)state;
     struct scene t;
     set_up(&t);
     for (int i = 0; i < 10; i++)
@@ -117,9 +111,8 @@ static void zooming_keeps_the_cursor_in_its_place(void **state)
     assert_true(t.s.span >= CLOCK_MS && t.s.message);
 }
 
-static void brackets_go_from_violation_to_violation(void **state)
+TEST(brackets_go_from_violation_to_violation)
 {
-    (void)state;
     struct scene t;
     set_up(&t);
     press(&t, "[");
@@ -136,9 +129,8 @@ static void brackets_go_from_violation_to_violation(void **state)
     assert_string_equal(t.s.message, "No violation begins later.");
 }
 
-static void a_violation_is_found_by_node_limit_and_time(void **state)
+TEST(a_violation_is_found_by_node_limit_and_time)
 {
-    (void)state;
     struct scene t;
     set_up(&t);
     assert_null(top_state_violation(t.violations, 2, TOP_ANY, -1, AT(19)));
@@ -148,9 +140,8 @@ static void a_violation_is_found_by_node_limit_and_time(void **state)
     assert_null(top_state_violation(t.violations, 2, 0, 2, AT(99)));
 }
 
-static void rows_scroll_and_a_selected_one_is_kept_where_it_goes(void **state)
+TEST(rows_scroll_and_a_selected_one_is_kept_where_it_goes)
 {
-    (void)state;
     struct scene t;
     set_up(&t);
     struct top_place *p = top_state_place(&t.s);
@@ -179,9 +170,8 @@ static void rows_scroll_and_a_selected_one_is_kept_where_it_goes(void **state)
     assert_int_equal(t.s.depth, 0);
 }
 
-static void a_marked_row_is_selected_at_first(void **state)
+TEST(a_marked_row_is_selected_at_first)
 {
-    (void)state;
     struct scene t;
     set_up(&t);
     t.items[2].mark = '!';
@@ -192,9 +182,8 @@ static void a_marked_row_is_selected_at_first(void **state)
     assert_int_equal(top_state_place(&t.s)->at, 1); /* the operator's choice stays */
 }
 
-static void enter_goes_in_and_escape_comes_back(void **state)
+TEST(enter_goes_in_and_escape_comes_back)
 {
-    (void)state;
     struct scene t;
     set_up(&t);
     t.items[1].at = AT(42);
@@ -221,9 +210,8 @@ static void enter_goes_in_and_escape_comes_back(void **state)
     assert_int_equal(top_state_place(&t.s)->view, TOP_DECISIONS);
 }
 
-static void letters_open_views_and_go_into_the_filter_while_it_is_edited(void **state)
+TEST(letters_open_views_and_go_into_the_filter_while_it_is_edited)
 {
-    (void)state;
     static const char letters[] = "npaldLmt";
     static const enum top_view views[] = {TOP_NODES,     TOP_PROCESSES, TOP_ASPECTS,  TOP_LIMITS,
                                           TOP_DECISIONS, TOP_LOSSES,    TOP_MESSAGES, TOP_THREADS};
@@ -247,9 +235,8 @@ static void letters_open_views_and_go_into_the_filter_while_it_is_edited(void **
     assert_int_equal(strlen(t.s.filter), TOP_FILTER_MAX - 1);
 }
 
-static void columns_are_sorted_by_in_turn(void **state)
+TEST(columns_are_sorted_by_in_turn)
 {
-    (void)state;
     struct scene t;
     set_up(&t);
     const struct top_sort *sort = &t.s.sorts[TOP_PROCESSES];
@@ -266,9 +253,8 @@ static void columns_are_sorted_by_in_turn(void **state)
     assert_int_equal(sort->column, before - 1);
 }
 
-static void help_goes_with_any_key_and_q_quits(void **state)
+TEST(help_goes_with_any_key_and_q_quits)
 {
-    (void)state;
     struct scene t;
     set_up(&t);
     press(&t, "?");
@@ -282,9 +268,8 @@ static void help_goes_with_any_key_and_q_quits(void **state)
     assert_true(t.s.quit);
 }
 
-static void nothing_stored_is_no_time(void **state)
+TEST(nothing_stored_is_no_time)
 {
-    (void)state;
     struct scene t;
     set_up(&t);
     t.seen.first = INT64_MAX;
@@ -297,23 +282,4 @@ static void nothing_stored_is_no_time(void **state)
     press_key(&t, TOP_KEY_DOWN);
     press_key(&t, TOP_KEY_ENTER);
     assert_int_equal(t.s.time, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(following_shows_the_newest_until_the_cursor_moves),
-        cmocka_unit_test(the_cursor_stays_in_the_run_and_the_plot_shows_it),
-        cmocka_unit_test(zooming_keeps_the_cursor_in_its_place),
-        cmocka_unit_test(brackets_go_from_violation_to_violation),
-        cmocka_unit_test(a_violation_is_found_by_node_limit_and_time),
-        cmocka_unit_test(rows_scroll_and_a_selected_one_is_kept_where_it_goes),
-        cmocka_unit_test(a_marked_row_is_selected_at_first),
-        cmocka_unit_test(enter_goes_in_and_escape_comes_back),
-        cmocka_unit_test(letters_open_views_and_go_into_the_filter_while_it_is_edited),
-        cmocka_unit_test(columns_are_sorted_by_in_turn),
-        cmocka_unit_test(help_goes_with_any_key_and_q_quits),
-        cmocka_unit_test(nothing_stored_is_no_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,15 +5,11 @@
 #include "mdr/parts.h"
 #include "sensor/shm/journal.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(tick, (int64, number, "1"));
 
@@ -49,9 +45,8 @@ static bool nobody_is_left(struct fixture *f)
 }
 
 /* From ring to window, to a daemon's next life, to the reader, and when the process is forgotten. */
-static void every_record_is_somewhere(void **unused)
+TEST(every_record_is_somewhere)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .batch_limit = 1000, .take_all = true}};
     fixture_open(&f);
     fixture_wait(fixture_spawn(record_many, NULL));
@@ -69,9 +64,8 @@ static void every_record_is_somewhere(void **unused)
     fixture_end(&f);
 }
 
-static void a_full_window_is_reported(void **unused)
+TEST(a_full_window_is_reported)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}};
     setenv("BEZEL_RING_RECORDS", "65536", 1);
     fixture_open(&f);
@@ -92,9 +86,8 @@ static void a_full_window_is_reported(void **unused)
     unsetenv("BEZEL_RING_RECORDS");
 }
 
-static void what_bezel_records_of_itself_is_in_the_window_and_nothing_else(void **unused)
+TEST(what_bezel_records_of_itself_is_in_the_window_and_nothing_else)
 {
-    (void)unused;
     static const struct dict_aspect own = {.name = "own", .field_count = 1, .fields = {{DICT_INT64, "n", "1", ""}}};
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     struct journal *j;
@@ -110,9 +103,8 @@ static void what_bezel_records_of_itself_is_in_the_window_and_nothing_else(void 
 }
 
 /* As where shared memory was full when a thread wanted a ring, and had room again for the next one. */
-static void a_ring_that_nobody_ever_had_is_no_ring(void **unused)
+TEST(a_ring_that_nobody_ever_had_is_no_ring)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     fixture_open(&f);
     fixture_wait(fixture_spawn(record_many, NULL));
@@ -132,9 +124,8 @@ static bool it_is_closed(struct fixture *f)
 }
 
 /* As where a writer was killed after it had counted its attempt: it lies in a ring until nothing can come any more. */
-static void a_record_that_was_never_finished_is_in_no_ring_once_its_process_is_closed(void **unused)
+TEST(a_record_that_was_never_finished_is_in_no_ring_once_its_process_is_closed)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     fixture_open(&f);
     fixture_wait(fixture_spawn(record_many, NULL));
@@ -170,9 +161,8 @@ static bool it_was_read(struct fixture *f)
 }
 
 /* As where the machine is so busy that a thread stands still within a record until its process is detached. */
-static void a_record_that_is_finished_after_its_process_was_left_is_counted_once(void **unused)
+TEST(a_record_that_is_finished_after_its_process_was_left_is_counted_once)
 {
-    (void)unused;
     static struct message_books books; /* too large for a stack */
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     may_end = mmap(NULL, sizeof *may_end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -228,9 +218,8 @@ static void assert_closed_books(struct fixture *f)
 }
 
 /* One thread had counted its attempt when the closing packet was made; of another record nothing was to be seen yet. */
-static void what_is_published_behind_the_closing_packet_is_sent_by_no_later_life(void **unused)
+TEST(what_is_published_behind_the_closing_packet_is_sent_by_no_later_life)
 {
-    (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     may_end = mmap(NULL, sizeof *may_end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(may_end != MAP_FAILED);
@@ -260,18 +249,4 @@ static void what_is_published_behind_the_closing_packet_is_sent_by_no_later_life
     fixture_wait(pid);
     fixture_discard(&f);
     munmap((void *)may_end, sizeof *may_end);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_record_that_was_never_finished_is_in_no_ring_once_its_process_is_closed),
-        cmocka_unit_test(a_record_that_is_finished_after_its_process_was_left_is_counted_once),
-        cmocka_unit_test(what_is_published_behind_the_closing_packet_is_sent_by_no_later_life),
-        cmocka_unit_test(every_record_is_somewhere),
-        cmocka_unit_test(a_full_window_is_reported),
-        cmocka_unit_test(what_bezel_records_of_itself_is_in_the_window_and_nothing_else),
-        cmocka_unit_test(a_ring_that_nobody_ever_had_is_no_ring),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,11 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 /* Sets a limit for one scene; only the soft one, so that it can be given back. */
 static struct rlimit limited(__rlimit_resource_t which, rlim_t value)
@@ -32,9 +28,8 @@ static void expect_reason(int err, int sys, const char *reason)
     assert_int_equal(errno, sys);
 }
 
-static void a_limit_that_is_behind_an_error_is_named_with_its_value(void **state)
+TEST(a_limit_that_is_behind_an_error_is_named_with_its_value)
 {
-    (void)state;
     struct rlimit before = limited(RLIMIT_NOFILE, 40);
     expect_reason(BEZEL_ESYS, EMFILE,
                   "Too many open files: this process may have 40 (ulimit -n); raise the limit, for example with "
@@ -53,9 +48,8 @@ static void a_limit_that_is_behind_an_error_is_named_with_its_value(void **state
     assert_int_equal(setrlimit(RLIMIT_NPROC, &before), 0);
 }
 
-static void what_errno_does_not_explain_is_explained_by_the_code(void **state)
+TEST(what_errno_does_not_explain_is_explained_by_the_code)
 {
-    (void)state;
     expect_reason(BEZEL_EMALFORMED, EMFILE, "malformed bytes");
     expect_reason(BEZEL_EBUSY, ENOENT, "in use by somebody else");
     expect_reason(BEZEL_EINVAL, EINVAL, "a value that is not allowed here");
@@ -63,9 +57,8 @@ static void what_errno_does_not_explain_is_explained_by_the_code(void **state)
     expect_reason(BEZEL_ESYS, ENOTDIR, "Not a directory");
 }
 
-static void too_low_a_limit_is_found_before_it_hurts(void **state)
+TEST(too_low_a_limit_is_found_before_it_hurts)
 {
-    (void)state;
     struct rlimit before = limited(RLIMIT_NOFILE, 40);
     assert_int_equal(ulimit_check_files(40), 0);
     log_forget_error();
@@ -85,24 +78,12 @@ static void too_low_a_limit_is_found_before_it_hurts(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
-static void the_limit_of_open_files_is_raised_to_the_hard_one(void **state)
+TEST(the_limit_of_open_files_is_raised_to_the_hard_one)
 {
-    (void)state;
     struct rlimit before = limited(RLIMIT_NOFILE, 40), now;
     file_raise_limit();
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
     assert_int_equal(now.rlim_cur, before.rlim_max);
     assert_int_equal(now.rlim_max, before.rlim_max);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_limit_that_is_behind_an_error_is_named_with_its_value),
-        cmocka_unit_test(what_errno_does_not_explain_is_explained_by_the_code),
-        cmocka_unit_test(too_low_a_limit_is_found_before_it_hurts),
-        cmocka_unit_test(the_limit_of_open_files_is_raised_to_the_hard_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,10 @@
 #include "base/units.h"
 #include "base/clock.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int64_t duration(const char *text)
 {
@@ -35,9 +31,8 @@ static void no_duration(const char *text, const char *part)
         fail_msg("'%s': \"%s\" does not speak of \"%s\"", text, why, part);
 }
 
-static void durations_are_exact_nanoseconds(void **state)
+TEST(durations_are_exact_nanoseconds)
 {
-    (void)state;
     assert_int_equal(duration("1 ms"), CLOCK_MS);
     assert_int_equal(duration("100us"), 100 * CLOCK_US);
     assert_int_equal(duration("100 \xc2\xb5s"), 100 * CLOCK_US);
@@ -54,9 +49,8 @@ static void durations_are_exact_nanoseconds(void **state)
     assert_int_equal(duration("0 s"), 0);
 }
 
-static void what_is_no_duration_is_refused(void **state)
+TEST(what_is_no_duration_is_refused)
 {
-    (void)state;
     no_duration("", "a number is expected");
     no_duration("ms", "a number is expected");
     no_duration("-1 ms", "a number is expected");
@@ -84,11 +78,10 @@ static void what_is_no_duration_is_refused(void **state)
     no_duration("99999999999999999999 ns", "too large");
 }
 
-static void ranges_are_two_ordered_durations(void **state)
+TEST(ranges_are_two_ordered_durations)
 {
     int64_t low = -1, high = -1;
     const char *why = NULL;
-    (void)state;
     assert_int_equal(units_read_duration_range("100 us .. 1 s", &low, &high, &why), 0);
     assert_true(low == 100 * CLOCK_US && high == CLOCK_S);
     assert_int_equal(units_read_duration_range("1us..1us", &low, &high, &why), 0);
@@ -107,7 +100,7 @@ static void ranges_are_two_ordered_durations(void **state)
     }
 }
 
-static void sizes_are_exact_bytes(void **state)
+TEST(sizes_are_exact_bytes)
 {
     static const struct {
         const char *text;
@@ -118,7 +111,6 @@ static void sizes_are_exact_bytes(void **state)
                                         "0.5 B", "-1 B", "0x1 B",  "08 B"};
     uint64_t bytes;
     const char *why = NULL;
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         if (units_read_size(good[i].text, &bytes, &why) != 0 || bytes != good[i].bytes)
             fail_msg("'%s'", good[i].text);
@@ -128,12 +120,11 @@ static void sizes_are_exact_bytes(void **state)
             fail_msg("'%s' was read", wrong[i]);
 }
 
-static void percents_counts_and_rates_are_read(void **state)
+TEST(percents_counts_and_rates_are_read)
 {
     double v = -1;
     uint64_t n = 0;
     const char *why = NULL;
-    (void)state;
     assert_int_equal(units_read_percent("10 %", &v, &why), 0);
     assert_true(v == 10.0);
     assert_int_equal(units_read_percent(" 0.25% ", &v, &why), 0);
@@ -164,11 +155,10 @@ static void percents_counts_and_rates_are_read(void **state)
     assert_int_equal(units_read_rate("1000000001", &v, &why), BEZEL_EINVAL);
 }
 
-static void what_is_written_exactly_reads_back(void **state)
+TEST(what_is_written_exactly_reads_back)
 {
     uint64_t seed = seed_start();
     const char *why;
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         int64_t ns = (int64_t)(seed_next(&seed) >> (1 + seed_next(&seed) % 63)), ns_back = -1;
         if (i % 2) /* round ones too: they take the larger units */
@@ -190,9 +180,8 @@ static void what_is_written_exactly_reads_back(void **state)
     }
 }
 
-static void exact_texts_are_short(void **state)
+TEST(exact_texts_are_short)
 {
-    (void)state;
     assert_string_equal(units_exact_duration(0).s, "0 s");
     assert_string_equal(units_exact_duration(1500 * CLOCK_US).s, "1500 us");
     assert_string_equal(units_exact_duration(100 * CLOCK_MS).s, "100 ms");
@@ -211,7 +200,7 @@ static void exact_texts_are_short(void **state)
     assert_string_equal(units_exact_number(1e9).s, "1000000000");
 }
 
-static void people_see_three_digits(void **state)
+TEST(people_see_three_digits)
 {
     static const struct {
         int64_t ns;
@@ -245,7 +234,6 @@ static void people_see_three_digits(void **state)
                  {1048063, "1023 KiB"},
                  {1048064, "1.00 MiB"},
                  {UINT64_MAX, "17179869184 GiB"}};
-    (void)state;
     for (size_t i = 0; i < sizeof durations / sizeof *durations; i++)
         assert_string_equal(units_duration(durations[i].ns).s, durations[i].text);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -255,19 +243,4 @@ static void people_see_three_digits(void **state)
     assert_string_equal(units_count(1000).s, "1,000");
     assert_string_equal(units_count(12345678).s, "12,345,678");
     assert_string_equal(units_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations_are_exact_nanoseconds),
-        cmocka_unit_test(what_is_no_duration_is_refused),
-        cmocka_unit_test(ranges_are_two_ordered_durations),
-        cmocka_unit_test(sizes_are_exact_bytes),
-        cmocka_unit_test(percents_counts_and_rates_are_read),
-        cmocka_unit_test(what_is_written_exactly_reads_back),
-        cmocka_unit_test(exact_texts_are_short),
-        cmocka_unit_test(people_see_three_digits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

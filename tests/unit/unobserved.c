@@ -10,19 +10,15 @@
 #include "sensor/external/notes.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(plain, (int64, number, "1"));
 
@@ -196,9 +192,8 @@ static void hear_done(void)
 
 /* ---- Children ---------------------------------------------------------------------------------------------------- */
 
-static void each_child_that_records_is_counted_and_no_other(void **state)
+TEST(each_child_that_records_is_counted_and_no_other)
 {
-    (void)state;
     struct fixture f = {.dir = ""};
     fixture_observe(&f, have_all_kinds_of_children);
     assert_int_equal(f.records, 2);
@@ -220,9 +215,8 @@ static void have_a_child_when_told(void *unused)
 }
 
 /* Its parent was there before anybody listened: it has no doorbell, and nobody could tell it of one. */
-static void a_child_of_a_process_that_was_there_before_is_counted(void **state)
+TEST(a_child_of_a_process_that_was_there_before_is_counted)
 {
-    (void)state;
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     open_pipes();
     scratch_make(f.dir);
@@ -255,9 +249,8 @@ static void record_and_have_a_child_at_once(void *unused)
 }
 
 /* Nobody has found it yet, and nobody may ever do so. */
-static void a_child_of_a_process_that_nobody_has_found_is_counted_by_the_node(void **state)
+TEST(a_child_of_a_process_that_nobody_has_found_is_counted_by_the_node)
 {
-    (void)state;
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     fixture_open(&f);
     assert_int_equal(fixture_wait(fixture_spawn(record_and_have_a_child_at_once, NULL)), 0);
@@ -283,9 +276,8 @@ static void leave_a_child_behind(void *unused)
 }
 
 /* A daemon: who started it has ended, and its books are closed, when it finds that it cannot record. */
-static void who_outlives_its_parent_is_counted_by_the_node(void **state)
+TEST(who_outlives_its_parent_is_counted_by_the_node)
 {
-    (void)state;
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     open_pipes();
     fixture_open(&f);
@@ -311,9 +303,8 @@ static void be_many_without_room(void *unused)
     in_a_child(intern_without_room);
 }
 
-static void who_has_no_parent_with_a_segment_is_counted_by_the_node(void **state)
+TEST(who_has_no_parent_with_a_segment_is_counted_by_the_node)
 {
-    (void)state;
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     fixture_open(&f);
     assert_int_equal(fixture_wait(fixture_spawn(be_many_without_room, NULL)), 0);
@@ -343,9 +334,8 @@ static void record_where_nobody_reads(void *unused)
     in_a_child(record_in_another_folder);
 }
 
-static void who_makes_its_segment_where_nobody_reads_is_counted(void **state)
+TEST(who_makes_its_segment_where_nobody_reads_is_counted)
 {
-    (void)state;
     struct fixture f = {.dir = ""};
     fixture_observe(&f, record_where_nobody_reads);
     assert_int_equal(external_unobserved(f.external), 2);
@@ -355,9 +345,8 @@ static void who_makes_its_segment_where_nobody_reads_is_counted(void **state)
 
 /* ---- Hostile counts ---------------------------------------------------------------------------------------------- */
 
-static void a_count_that_is_scribbled_on_never_falls_and_stays_in_bounds(void **state)
+TEST(a_count_that_is_scribbled_on_never_falls_and_stays_in_bounds)
 {
-    (void)state;
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     open_pipes();
     fixture_open(&f);
@@ -380,18 +369,4 @@ static void a_count_that_is_scribbled_on_never_falls_and_stays_in_bounds(void **
     assert_int_equal(books_of_processes(&f), UNOBSERVED_MAX);
     fixture_end(&f);
     close_pipes();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_child_that_records_is_counted_and_no_other),
-        cmocka_unit_test(a_child_of_a_process_that_was_there_before_is_counted),
-        cmocka_unit_test(a_child_of_a_process_that_nobody_has_found_is_counted_by_the_node),
-        cmocka_unit_test(who_outlives_its_parent_is_counted_by_the_node),
-        cmocka_unit_test(who_has_no_parent_with_a_segment_is_counted_by_the_node),
-        cmocka_unit_test(who_makes_its_segment_where_nobody_reads_is_counted),
-        cmocka_unit_test(a_count_that_is_scribbled_on_never_falls_and_stays_in_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

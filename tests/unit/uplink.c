@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /* The uplink of a source that is no external sensor. It is linked without sensor/'s other parts. */
+#include "tests/lib/test.h"
 #include "tests/lib/uplink_play.h"
 
-static void whoever_fills_a_window_can_send_it_up(void **unused)
+TEST(whoever_fills_a_window_can_send_it_up)
 {
-    (void)unused;
     play_open();
     welcome();
     until(has_all, false);
@@ -31,9 +31,8 @@ static void whoever_fills_a_window_can_send_it_up(void **unused)
     play_close();
 }
 
-static void what_grew_is_described_again_ahead_of_the_next_packet(void **unused)
+TEST(what_grew_is_described_again_ahead_of_the_next_packet)
 {
-    (void)unused;
     play_open();
     welcome();
     until(has_all, false);
@@ -48,9 +47,8 @@ static void what_grew_is_described_again_ahead_of_the_next_packet(void **unused)
     play_close();
 }
 
-static void books_that_the_receiver_lost_are_sent_again(void **unused)
+TEST(books_that_the_receiver_lost_are_sent_again)
 {
-    (void)unused;
     play_open();
     welcome();
     until(has_all, false);
@@ -130,10 +128,9 @@ static bool both_are_lost(void)
 enum { HEAD = 9, FIRST_ENTRY = 4096 + 40 }; /* bytes of the spool */
 
 /* Of a spool in which a byte changed between two lives. take_packet() sees that no packet comes out of its order. */
-static void what_was_lost_with_the_spool_is_told_and_nothing_is_sent_behind_it(void **unused)
+TEST(what_was_lost_with_the_spool_is_told_and_nothing_is_sent_behind_it)
 {
     static const off_t offsets[] = {HEAD, FIRST_ENTRY};
-    (void)unused;
     for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
         play_open();
         spool_and_die();
@@ -153,10 +150,9 @@ static void what_was_lost_with_the_spool_is_told_and_nothing_is_sent_behind_it(v
  * The daemon that found the loss is killed before it knows whose packets are missing; the next one after it has told
  * that; a third one ends in order, with an empty spool, while the run goes on.
  */
-static void what_was_lost_with_the_spool_is_known_in_all_later_lives(void **unused)
+TEST(what_was_lost_with_the_spool_is_known_in_all_later_lives)
 {
     static const off_t offsets[] = {HEAD, FIRST_ENTRY};
-    (void)unused;
     for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
         play_open();
         spool_and_die();
@@ -181,9 +177,8 @@ static void what_was_lost_with_the_spool_is_known_in_all_later_lives(void **unus
 }
 
 /* Empty and in doubt, it is kept for a daemon that comes back; after the goodbye none does. */
-static void a_spool_that_lost_packets_is_removed_with_the_run(void **unused)
+TEST(a_spool_that_lost_packets_is_removed_with_the_run)
 {
-    (void)unused;
     play_open();
     spool_and_die();
     change_byte(HEAD);
@@ -204,9 +199,8 @@ static void a_spool_that_lost_packets_is_removed_with_the_run(void **unused)
 }
 
 /* Whose first packets went to another receiver is given up, and is so in the next life, which tells it once more. */
-static void a_stream_that_was_given_up_stays_so_when_the_daemon_is_killed(void **unused)
+TEST(a_stream_that_was_given_up_stays_so_when_the_daemon_is_killed)
 {
-    (void)unused;
     play_open();
     welcome();
     until(has_all, false);
@@ -248,9 +242,8 @@ static bool first_is_saved(void)
 }
 
 /* An answer to books that are not the final ones, or were sent before these, confirms nothing. */
-static void only_an_answer_to_its_final_books_confirms_a_process(void **unused)
+TEST(only_an_answer_to_its_final_books_confirms_a_process)
 {
-    (void)unused;
     play_open();
     welcome();
     until(has_all, false);
@@ -280,9 +273,8 @@ static void only_an_answer_to_its_final_books_confirms_a_process(void **unused)
     play_close();
 }
 
-static void a_leave_that_was_not_taken_is_not_granted(void **unused)
+TEST(a_leave_that_was_not_taken_is_not_granted)
 {
-    (void)unused;
     play_open();
     welcome();
     until(has_all, false);
@@ -293,9 +285,8 @@ static void a_leave_that_was_not_taken_is_not_granted(void **unused)
 }
 
 /* A welcome of several parts counts with its last one; one that nobody asked for does not count. */
-static void a_welcome_counts_once_and_whole(void **unused)
+TEST(a_welcome_counts_once_and_whole)
 {
-    (void)unused;
     play_open();
     welcome();
     until(has_all, false);
@@ -324,9 +315,8 @@ static void a_welcome_counts_once_and_whole(void **unused)
 }
 
 /* Who repeats where it stands lacks nothing, if nothing else was sent. */
-static void a_position_that_is_the_last_sent_asks_for_nothing(void **unused)
+TEST(a_position_that_is_the_last_sent_asks_for_nothing)
 {
-    (void)unused;
     play_open();
     welcome();
     until(has_all, false);
@@ -341,9 +331,8 @@ static void a_position_that_is_the_last_sent_asks_for_nothing(void **unused)
 }
 
 /* A second request for a process, too early for another connection, is answered on this one. */
-static void a_process_that_is_asked_for_again_at_once_is_described_again(void **unused)
+TEST(a_process_that_is_asked_for_again_at_once_is_described_again)
 {
-    (void)unused;
     play_open();
     welcome();
     until(has_all, false);
@@ -408,9 +397,8 @@ static bool has_all_of_the_first(void)
 
 /* What the receiver has already lacks nothing, whatever the spool lost; one packet that neither has tears its stream.
  */
-static void a_stream_is_torn_where_a_packet_is_nowhere_and_no_other(void **unused)
+TEST(a_stream_is_torn_where_a_packet_is_nowhere_and_no_other)
 {
-    (void)unused;
     leave_a_spool();
     for (uint32_t i = 0; i < PROCESSES; i++)
         assert_in_range(window_stream(p.window, i)->spooled_seq, 1, window_first(p.window, i) - 1); /* a gap */
@@ -430,24 +418,4 @@ static void a_stream_is_torn_where_a_packet_is_nowhere_and_no_other(void **unuse
     welcome_at(p.got[0].next_seq, 0);
     assert_int_equal(p.lost[1], 1); /* noted once */
     play_close();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whoever_fills_a_window_can_send_it_up),
-        cmocka_unit_test(what_grew_is_described_again_ahead_of_the_next_packet),
-        cmocka_unit_test(books_that_the_receiver_lost_are_sent_again),
-        cmocka_unit_test(what_was_lost_with_the_spool_is_told_and_nothing_is_sent_behind_it),
-        cmocka_unit_test(what_was_lost_with_the_spool_is_known_in_all_later_lives),
-        cmocka_unit_test(a_spool_that_lost_packets_is_removed_with_the_run),
-        cmocka_unit_test(a_stream_that_was_given_up_stays_so_when_the_daemon_is_killed),
-        cmocka_unit_test(only_an_answer_to_its_final_books_confirms_a_process),
-        cmocka_unit_test(a_leave_that_was_not_taken_is_not_granted),
-        cmocka_unit_test(a_welcome_counts_once_and_whole),
-        cmocka_unit_test(a_position_that_is_the_last_sent_asks_for_nothing),
-        cmocka_unit_test(a_process_that_is_asked_for_again_at_once_is_described_again),
-        cmocka_unit_test(a_stream_is_torn_where_a_packet_is_nowhere_and_no_other),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* The uplink of a source whose receiver is on its machine, and reads the window. */
+#include "tests/lib/test.h"
 #include "tests/lib/uplink_play.h"
 
 #include "base/uuid.h"
@@ -81,10 +82,9 @@ static uint64_t read_all(struct direct_reader *reader)
  * The receiver reads the window and stops; then packets that it was offered move to the spool. It greets the sender
  * again, and gets what it lacks by the link, in order and once; take_packet() sees to that. Then all passes directly.
  */
-static void what_is_offered_moves_to_the_spool_while_nobody_takes_it(void **unused)
+TEST(what_is_offered_moves_to_the_spool_while_nobody_takes_it)
 {
     enum { TAKEN = 3 };
-    (void)unused;
     play_open();
     until(greeted, false);
     struct direct_reader *reader = agree();
@@ -115,10 +115,9 @@ static void what_is_offered_moves_to_the_spool_while_nobody_takes_it(void **unus
 }
 
 /* While each poll brings packets the receiver looks by itself; nobody rings. When one brings none it sleeps again. */
-static void who_finds_packets_at_each_look_needs_no_bell(void **unused)
+TEST(who_finds_packets_at_each_look_needs_no_bell)
 {
     int fd;
-    (void)unused;
     play_open();
     until(greeted, false);
     struct direct_reader *reader = agree();
@@ -152,10 +151,9 @@ static void who_finds_packets_at_each_look_needs_no_bell(void **unused)
  * A receiver that has mapped the page says what it likes there: what was never offered is not acknowledged, and while
  * it acknowledges nothing the window keeps all, until another receiver takes it.
  */
-static void a_receiver_that_lies_or_never_acknowledges_frees_nothing(void **unused)
+TEST(a_receiver_that_lies_or_never_acknowledges_frees_nothing)
 {
     struct folder folder;
-    (void)unused;
     play_open();
     until(greeted, false);
     struct direct_reader *reader = agree();
@@ -195,9 +193,8 @@ static void a_receiver_that_lies_or_never_acknowledges_frees_nothing(void **unus
  * A receiver that was stopped, and that the sender has given up for another one, goes on: it finds nothing offered, and
  * what it still acknowledges was stored by it, and not by the one that reads now.
  */
-static void an_earlier_receiver_takes_nothing_and_is_not_heard(void **unused)
+TEST(an_earlier_receiver_takes_nothing_and_is_not_heard)
 {
-    (void)unused;
     play_open();
     until(greeted, false);
     struct direct_reader *before = agree();
@@ -226,10 +223,9 @@ static bool has_more_of_the_second(void)
 
 /* Packets of a torn stream are freed unread, from under a reader: while there is such a stream, packets take the link.
  */
-static void beside_a_torn_stream_packets_take_the_link(void **unused)
+TEST(beside_a_torn_stream_packets_take_the_link)
 {
     const char *why;
-    (void)unused;
     play_open();
     until(greeted, false);
     struct direct_reader *reader = agree();
@@ -256,13 +252,12 @@ static void beside_a_torn_stream_packets_take_the_link(void **unused)
 }
 
 /* As where the file system has no room: the page is not made, nothing of it stays, and packets take the link. */
-static void without_room_for_the_page_packets_take_the_link(void **unused)
+TEST(without_room_for_the_page_packets_take_the_link)
 {
     const struct rlimit little = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY};
     struct rlimit before;
     struct direct_offer offer;
     char path[SCRATCH_PATH + sizeof DIRECT_NAME];
-    (void)unused;
     play_open();
     sender_close(p.forward, true);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -287,12 +282,11 @@ static void invite(const uint8_t machine[16])
 }
 
 /* The root has another clock, but who passes its messages on is beside the sender: it asks that. */
-static void an_inner_collector_on_this_machine_may_invite(void **unused)
+TEST(an_inner_collector_on_this_machine_may_invite)
 {
     uint8_t own[16];
     struct direct_reader *reader;
     char why[DIRECT_WHY_MAX];
-    (void)unused;
     play_open();
     until(greeted, false);
     message.welcome = (struct message_welcome){.clock = "another clock"};
@@ -321,18 +315,4 @@ static void an_inner_collector_on_this_machine_may_invite(void **unused)
     until(window_is_empty, false);
     direct_reader_close(reader);
     play_close();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_finds_packets_at_each_look_needs_no_bell),
-        cmocka_unit_test(a_receiver_that_lies_or_never_acknowledges_frees_nothing),
-        cmocka_unit_test(an_earlier_receiver_takes_nothing_and_is_not_heard),
-        cmocka_unit_test(an_inner_collector_on_this_machine_may_invite),
-        cmocka_unit_test(beside_a_torn_stream_packets_take_the_link),
-        cmocka_unit_test(without_room_for_the_page_packets_take_the_link),
-        cmocka_unit_test(what_is_offered_moves_to_the_spool_while_nobody_takes_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,26 +2,20 @@
 // SPDX-License-Identifier: MIT
 /* UUIDs as text: what is one, and nothing else. */
 #include "base/uuid.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void a_uuid_is_read(void **state)
+TEST(a_uuid_is_read)
 {
-    (void)state;
     static const uint8_t expected[16] = {0xb0, 0xe1, 0xd2, 0xc3, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0xbe, 0xef};
     uint8_t id[16];
     assert_true(uuid_read("b0e1d2c3-0000-4000-8000-00000000beef", id));
     assert_memory_equal(id, expected, sizeof id);
 }
 
-static void what_is_none_is_refused(void **state)
+TEST(what_is_none_is_refused)
 {
-    (void)state;
     static const char *const wrong[] = {"",
                                         "-",
                                         "b0e1d2c3",
@@ -36,13 +30,4 @@ static void what_is_none_is_refused(void **state)
     uint8_t id[16];
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_false(uuid_read(wrong[i], id));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_uuid_is_read),
-        cmocka_unit_test(what_is_none_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,15 +6,12 @@
 #include "base/file.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/store_fixture.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static struct received taken;
 
@@ -74,9 +71,9 @@ static void assert_stored(const struct store_fixture *t, unsigned packets)
     free(data);
 }
 
-static void packets_in_sequence_are_stored(void **state)
+TEST_WITH(setup, store_fixture_end, packets_in_sequence_are_stored)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     store_fixture_know(t, 0);
     fake_close_stream(t->sensor, 0, 0);
     for (unsigned i = 0; i < 5; i++) {
@@ -95,9 +92,9 @@ static void packets_in_sequence_are_stored(void **state)
     assert_null(model_next_touched(t->node));
 }
 
-static void a_duplicate_is_acknowledged_again_and_not_stored(void **state)
+TEST_WITH(setup, store_fixture_end, a_duplicate_is_acknowledged_again_and_not_stored)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     store_fixture_know(t, 0);
     for (unsigned i = 0; i < 3; i++)
         give(t, i);
@@ -109,9 +106,9 @@ static void a_duplicate_is_acknowledged_again_and_not_stored(void **state)
     assert_stored(t, 4);
 }
 
-static void a_packet_ahead_is_dropped_and_the_position_told(void **state)
+TEST_WITH(setup, store_fixture_end, a_packet_ahead_is_dropped_and_the_position_told)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     store_fixture_know(t, 0);
     assert_int_equal(give(t, 1), RECEIVED_AHEAD);
     struct model_stream *s = model_next_touched(t->node);
@@ -124,9 +121,9 @@ static void a_packet_ahead_is_dropped_and_the_position_told(void **state)
     assert_stored(t, 2);
 }
 
-static void a_process_or_dictionary_that_is_not_known_is_needed(void **state)
+TEST_WITH(setup, store_fixture_end, a_process_or_dictionary_that_is_not_known_is_needed)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     assert_int_equal(give(t, 0), RECEIVED_UNKNOWN);
     assert_int_equal(taken.header.instance, t->sensor->processes[0]->said.instance);
     store_fixture_know(t, 0);
@@ -195,9 +192,9 @@ static void assert_refused(struct store_fixture *t, unsigned i, void (*change)(s
     assert_int_equal(t->model->totals.refused, refused + 1);
 }
 
-static void a_packet_that_contradicts_its_stream_is_refused_with_the_reason(void **state)
+TEST_WITH(setup, store_fixture_end, a_packet_that_contradicts_its_stream_is_refused_with_the_reason)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     store_fixture_know(t, 0);
     fake_close_stream(t->sensor, 0, 0);
     fake_cut(t->sensor, 0, 0, 1);
@@ -221,9 +218,9 @@ static void a_packet_that_contradicts_its_stream_is_refused_with_the_reason(void
     assert_stored(t, 5);
 }
 
-static void bytes_that_are_no_packet_are_refused(void **state)
+TEST_WITH(setup, store_fixture_end, bytes_that_are_no_packet_are_refused)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     uint8_t bytes[2048] = {0};
     size_t n;
     store_fixture_know(t, 0);
@@ -246,9 +243,9 @@ static void bytes_that_are_no_packet_are_refused(void **state)
 }
 
 /* Whichever bit is flipped, a stored packet has a valid position, valid bounds and known aspects. */
-static void a_damaged_packet_does_no_harm(void **state)
+TEST_WITH(setup, store_fixture_end, a_damaged_packet_does_no_harm)
 {
-    struct store_fixture *t = *state;
+    struct store_fixture *t = *test_state;
     uint64_t seed = seed_start();
     uint8_t bytes[2048];
     size_t n;
@@ -270,19 +267,4 @@ static void a_damaged_packet_does_no_harm(void **state)
         s->last_end = 0;
         s->closed = false;
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, store_fixture_end)
-        TEST(packets_in_sequence_are_stored),
-        TEST(a_duplicate_is_acknowledged_again_and_not_stored),
-        TEST(a_packet_ahead_is_dropped_and_the_position_told),
-        TEST(a_process_or_dictionary_that_is_not_known_is_needed),
-        TEST(a_packet_that_contradicts_its_stream_is_refused_with_the_reason),
-        TEST(bytes_that_are_no_packet_are_refused),
-        TEST(a_damaged_packet_does_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

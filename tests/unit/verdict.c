@@ -6,12 +6,9 @@
 
 #include "run/rundb/rundb.h"
 #include "tests/lib/sample_run.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 static struct verdict *judge(const struct sample *s, bool running)
 {
@@ -47,9 +44,8 @@ static const struct judged judged[] = {
     {"within tolerance though off", LIMIT_HOLD, 0, 99.5, 0.5, 9.9, 4, 0, VERDICT_HELD, 0},
 };
 
-static void a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt(void **state)
+TEST(a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
         const struct judged *c = &judged[i];
         struct sample s;
@@ -72,9 +68,8 @@ static void a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt(void **
 }
 
 /* Held and violated are said if they are so whatever was the case in the time that nobody judged. */
-static void what_was_not_judged_counts_against_either_answer(void **state)
+TEST(what_was_not_judged_counts_against_either_answer)
 {
-    (void)state;
     static const struct {
         double held, violated, unjudged, tolerance;
         enum verdict_is is;
@@ -105,9 +100,8 @@ static void what_was_not_judged_counts_against_either_answer(void **state)
 }
 
 /* One node held; the other held as far as it was judged, had nothing to judge, or was violated. */
-static void a_node_that_was_not_judged_spoils_the_limit_on_all(void **state)
+TEST(a_node_that_was_not_judged_spoils_the_limit_on_all)
 {
-    (void)state;
     static const struct {
         double held, violated, unjudged;
         enum verdict_is is;
@@ -131,9 +125,8 @@ static void a_node_that_was_not_judged_spoils_the_limit_on_all(void **state)
 }
 
 /* A stored record that breaks a limit on a maximum, and that no instant has seen. */
-static void a_record_that_nobody_judged_is_in_the_verdict(void **state)
+TEST(a_record_that_nobody_judged_is_in_the_verdict)
 {
-    (void)state;
     static const struct {
         enum experiment_metric_kind kind;
         enum experiment_compare compare;
@@ -188,9 +181,8 @@ static void a_record_that_nobody_judged_is_in_the_verdict(void **state)
 }
 
 /* A violated limit, and what was found when it was last in violation, or had been. */
-static void what_proves_a_limit_infeasible_is_named(void **state)
+TEST(what_proves_a_limit_infeasible_is_named)
 {
-    (void)state;
     static const struct {
         int metric;
         enum experiment_metric_kind kind;
@@ -236,9 +228,8 @@ static void what_proves_a_limit_infeasible_is_named(void **state)
 }
 
 /* That polling less does not help it either proves nothing of what polling more would. */
-static void the_flow_of_records_is_starved_where_collection_was_turned_off(void **state)
+TEST(the_flow_of_records_is_starved_where_collection_was_turned_off)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.experiment.limit_count = 1;
@@ -253,9 +244,8 @@ static void the_flow_of_records_is_starved_where_collection_was_turned_off(void 
     verdict_free(v);
 }
 
-static void limits_that_exclude_each_other_are_infeasible_where_they_are_violated(void **state)
+TEST(limits_that_exclude_each_other_are_infeasible_where_they_are_violated)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.limits[1] = s.limits[0];
@@ -271,9 +261,8 @@ static void limits_that_exclude_each_other_are_infeasible_where_they_are_violate
     verdict_free(v);
 }
 
-static void the_exit_code_is_that_of_the_run_where_it_failed_by_itself(void **state)
+TEST(the_exit_code_is_that_of_the_run_where_it_failed_by_itself)
 {
-    (void)state;
     static const int outcomes[] = {EXIT_OK, EXIT_FAILED, EXIT_UNREACHABLE};
     static const char *const none[] = {"256", "-1", "4294967296"}; /* a shell would see the last byte of it */
     for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++) {
@@ -301,9 +290,8 @@ static void the_exit_code_is_that_of_the_run_where_it_failed_by_itself(void **st
     }
 }
 
-static void decisions_of_another_node_do_not_count(void **state)
+TEST(decisions_of_another_node_do_not_count)
 {
-    (void)state;
     struct sample s;
     sample_troubled(&s);
     s.decisions[s.summary.decision_count - 1].node = 1;
@@ -312,9 +300,8 @@ static void decisions_of_another_node_do_not_count(void **state)
     verdict_free(v);
 }
 
-static void nodes_that_cannot_judge_a_limit_leave_it_to_those_that_can(void **state)
+TEST(nodes_that_cannot_judge_a_limit_leave_it_to_those_that_can)
 {
-    (void)state;
     struct sample s;
     sample_troubled(&s);
     s.rows[3] = sample_row(1, 0, 0, 0);
@@ -328,9 +315,8 @@ static void nodes_that_cannot_judge_a_limit_leave_it_to_those_that_can(void **st
     verdict_free(v);
 }
 
-static void rows_of_limits_that_the_experiment_lacks_are_passed_over(void **state)
+TEST(rows_of_limits_that_the_experiment_lacks_are_passed_over)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.rows[1].limit = 7;
@@ -340,9 +326,8 @@ static void rows_of_limits_that_the_experiment_lacks_are_passed_over(void **stat
     verdict_free(v);
 }
 
-static void books_balance_by_unfinished_records_and_by_nothing_else(void **state)
+TEST(books_balance_by_unfinished_records_and_by_nothing_else)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.books[1][0].attempts += 3;
@@ -365,9 +350,8 @@ static void books_balance_by_unfinished_records_and_by_nothing_else(void **state
     verdict_free(v);
 }
 
-static void books_that_agree_do_not_balance_where_the_end_is_not_stored(void **state)
+TEST(books_that_agree_do_not_balance_where_the_end_is_not_stored)
 {
-    (void)state;
     struct sample s;
     struct summary_stream streams[] = {{0, 300, false, {0}}, {1, 302, true, {0}}};
     for (int fault = 0; fault < 4; fault++) {
@@ -394,9 +378,8 @@ static void books_that_agree_do_not_balance_where_the_end_is_not_stored(void **s
     }
 }
 
-static void books_do_not_balance_where_a_process_was_not_observed(void **state)
+TEST(books_do_not_balance_where_a_process_was_not_observed)
 {
-    (void)state;
     struct sample s;
     for (int who = 0; who < 3; who++) { /* 0: all were, 1: a child of a process was not, 2: one of a node */
         sample_held(&s);
@@ -422,9 +405,8 @@ static void books_do_not_balance_where_a_process_was_not_observed(void **state)
     verdict_free(v);
 }
 
-static void what_a_node_gave_up_is_lost_where_its_last_books_show_how_much(void **state)
+TEST(what_a_node_gave_up_is_lost_where_its_last_books_show_how_much)
 {
-    (void)state;
     struct sample s;
     struct summary_stream streams[] = {{0, 300, true, {0}}};
     for (int lacks = 0; lacks < 4;
@@ -456,9 +438,8 @@ static void what_a_node_gave_up_is_lost_where_its_last_books_show_how_much(void 
 
 /* An end that is not proved is not known: a process that went on, or a launcher that has not said that all have ended.
  */
-static void what_may_have_gone_on_unobserved_leaves_the_books_open(void **state)
+TEST(what_may_have_gone_on_unobserved_leaves_the_books_open)
 {
-    (void)state;
     for (int what = 0; what < 3; what++) {
         struct sample s;
         sample_held(&s);
@@ -477,9 +458,8 @@ static void what_may_have_gone_on_unobserved_leaves_the_books_open(void **state)
 }
 
 /* The monitor's own records count as well: what it gave up of them leaves no limit certain. */
-static void what_a_node_gave_up_of_the_daemons_own_records_counts_too(void **state)
+TEST(what_a_node_gave_up_of_the_daemons_own_records_counts_too)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     uint32_t daemon = 0;
@@ -499,9 +479,8 @@ static void what_a_node_gave_up_of_the_daemons_own_records_counts_too(void **sta
 }
 
 /* A collector that was killed may have packets that no books have followed. */
-static void until_the_last_books_are_there_what_is_stored_or_lost_was_produced(void **state)
+TEST(until_the_last_books_are_there_what_is_stored_or_lost_was_produced)
 {
-    (void)state;
     struct sample s;
     struct summary_stream streams[] = {{0, 350, true, {0}}};
     sample_held(&s);
@@ -530,9 +509,8 @@ static void until_the_last_books_are_there_what_is_stored_or_lost_was_produced(v
     verdict_free(v);
 }
 
-static void a_global_limit_is_unknown_once_its_manager_was_given_up(void **state)
+TEST(a_global_limit_is_unknown_once_its_manager_was_given_up)
 {
-    (void)state;
     for (int given_up = 0; given_up < 2; given_up++)
         for (int whole = 0; whole < 2; whole++) {
             struct sample s;
@@ -548,9 +526,8 @@ static void a_global_limit_is_unknown_once_its_manager_was_given_up(void **state
         }
 }
 
-static void the_trace_may_hold_more_where_something_is_unknown(void **state)
+TEST(the_trace_may_hold_more_where_something_is_unknown)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.summary.behind = true;
@@ -564,9 +541,8 @@ static void the_trace_may_hold_more_where_something_is_unknown(void **state)
 }
 
 /* Counters are the process's: where its end is unknown, they are believed as far as nothing contradicts them. */
-static void what_a_refused_process_counted_is_unstored_and_its_end_unknown(void **state)
+TEST(what_a_refused_process_counted_is_unstored_and_its_end_unknown)
 {
-    (void)state;
     struct sample s;
     for (int more = -5; more <= 5; more += 5) {
         sample_held(&s);
@@ -583,9 +559,8 @@ static void what_a_refused_process_counted_is_unstored_and_its_end_unknown(void 
     }
 }
 
-static void processes_that_were_left_out_are_in_no_balance(void **state)
+TEST(processes_that_were_left_out_are_in_no_balance)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.summary.left_out = true;
@@ -595,9 +570,8 @@ static void processes_that_were_left_out_are_in_no_balance(void **state)
     verdict_free(v);
 }
 
-static void losses_of_window_and_spool_have_causes_of_their_own(void **state)
+TEST(losses_of_window_and_spool_have_causes_of_their_own)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.books[1][0].attempts += 12;
@@ -611,9 +585,8 @@ static void losses_of_window_and_spool_have_causes_of_their_own(void **state)
     verdict_free(v);
 }
 
-static void what_was_overwritten_is_counted_by_ordinals_and_must_agree_with_the_counters(void **state)
+TEST(what_was_overwritten_is_counted_by_ordinals_and_must_agree_with_the_counters)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     sample_recorder(&s, 1);
@@ -643,9 +616,8 @@ static void what_was_overwritten_is_counted_by_ordinals_and_must_agree_with_the_
     }
 }
 
-static void gaps_are_overwritten_only_where_a_process_overwrites(void **state)
+TEST(gaps_are_overwritten_only_where_a_process_overwrites)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     sample_recorder(&s, 1);
@@ -657,9 +629,8 @@ static void gaps_are_overwritten_only_where_a_process_overwrites(void **state)
     verdict_free(v);
 }
 
-static void a_run_without_an_end_is_running_while_somebody_runs_it(void **state)
+TEST(a_run_without_an_end_is_running_while_somebody_runs_it)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.summary.property_count = 2;
@@ -672,9 +643,8 @@ static void a_run_without_an_end_is_running_while_somebody_runs_it(void **state)
     }
 }
 
-static void a_run_that_failed_or_was_aborted_is_not_passed(void **state)
+TEST(a_run_that_failed_or_was_aborted_is_not_passed)
 {
-    (void)state;
     struct sample s;
     sample_held(&s);
     s.properties[3].value = "failure";
@@ -713,9 +683,8 @@ static void a_run_that_failed_or_was_aborted_is_not_passed(void **state)
     verdict_free(v);
 }
 
-static void an_empty_database_gives_a_verdict_too(void **state)
+TEST(an_empty_database_gives_a_verdict_too)
 {
-    (void)state;
     struct summary empty = {0};
     struct sample s;
     sample_held(&s);
@@ -728,9 +697,8 @@ static void an_empty_database_gives_a_verdict_too(void **state)
     verdict_free(v);
 }
 
-static void a_rate_counts_intervals_not_records(void **state)
+TEST(a_rate_counts_intervals_not_records)
 {
-    (void)state;
     struct summary_book b = {.stored = 31, .first_ns = 5 * CLOCK_S, .last_ns = 6 * CLOCK_S};
     assert_true(fabs(verdict_rate(&b) - 30) < 1e-9);
     b.stored = 1;
@@ -738,40 +706,4 @@ static void a_rate_counts_intervals_not_records(void **state)
     b.stored = 2;
     b.last_ns = b.first_ns;
     assert_true(isnan(verdict_rate(&b)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_proves_a_limit_infeasible_is_named),
-        cmocka_unit_test(the_flow_of_records_is_starved_where_collection_was_turned_off),
-        cmocka_unit_test(limits_that_exclude_each_other_are_infeasible_where_they_are_violated),
-        cmocka_unit_test(what_was_not_judged_counts_against_either_answer),
-        cmocka_unit_test(a_record_that_nobody_judged_is_in_the_verdict),
-        cmocka_unit_test(a_node_that_was_not_judged_spoils_the_limit_on_all),
-        cmocka_unit_test(a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt),
-        cmocka_unit_test(the_exit_code_is_that_of_the_run_where_it_failed_by_itself),
-        cmocka_unit_test(decisions_of_another_node_do_not_count),
-        cmocka_unit_test(nodes_that_cannot_judge_a_limit_leave_it_to_those_that_can),
-        cmocka_unit_test(rows_of_limits_that_the_experiment_lacks_are_passed_over),
-        cmocka_unit_test(books_balance_by_unfinished_records_and_by_nothing_else),
-        cmocka_unit_test(books_that_agree_do_not_balance_where_the_end_is_not_stored),
-        cmocka_unit_test(books_do_not_balance_where_a_process_was_not_observed),
-        cmocka_unit_test(what_a_node_gave_up_is_lost_where_its_last_books_show_how_much),
-        cmocka_unit_test(what_may_have_gone_on_unobserved_leaves_the_books_open),
-        cmocka_unit_test(what_a_node_gave_up_of_the_daemons_own_records_counts_too),
-        cmocka_unit_test(until_the_last_books_are_there_what_is_stored_or_lost_was_produced),
-        cmocka_unit_test(a_global_limit_is_unknown_once_its_manager_was_given_up),
-        cmocka_unit_test(the_trace_may_hold_more_where_something_is_unknown),
-        cmocka_unit_test(what_a_refused_process_counted_is_unstored_and_its_end_unknown),
-        cmocka_unit_test(processes_that_were_left_out_are_in_no_balance),
-        cmocka_unit_test(losses_of_window_and_spool_have_causes_of_their_own),
-        cmocka_unit_test(what_was_overwritten_is_counted_by_ordinals_and_must_agree_with_the_counters),
-        cmocka_unit_test(gaps_are_overwritten_only_where_a_process_overwrites),
-        cmocka_unit_test(a_run_without_an_end_is_running_while_somebody_runs_it),
-        cmocka_unit_test(a_run_that_failed_or_was_aborted_is_not_passed),
-        cmocka_unit_test(an_empty_database_gives_a_verdict_too),
-        cmocka_unit_test(a_rate_counts_intervals_not_records),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

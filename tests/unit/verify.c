@@ -7,12 +7,11 @@
 #include "run/rundb/rundb.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <sqlite3.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int flips = 60;
 
@@ -123,9 +120,9 @@ static const char *path_of(const struct fixture *t, const char *name)
     return path;
 }
 
-static void a_run_that_is_right_is_complete(void **state)
+TEST_WITH(setup, teardown, a_run_that_is_right_is_complete)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     assert_finds(t, VERIFY_COMPLETE, NULL);
     assert_int_equal(t->totals.nodes, 1);
     assert_int_equal(t->totals.processes, 2);
@@ -137,9 +134,9 @@ static void a_run_that_is_right_is_complete(void **state)
     assert_int_equal(t->totals.damaged + t->totals.incomplete, 0);
 }
 
-static void any_byte_that_changes_is_seen(void **state)
+TEST_WITH(setup, teardown, any_byte_that_changes_is_seen)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     for (int i = 0; i < flips; i++) {
         char name[64];
         struct stat st;
@@ -161,9 +158,9 @@ static void any_byte_that_changes_is_seen(void **state)
     assert_finds(t, VERIFY_COMPLETE, NULL);
 }
 
-static void a_file_that_is_cut_anywhere_is_truncated(void **state)
+TEST_WITH(setup, teardown, a_file_that_is_cut_anywhere_is_truncated)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
     assert_int_equal(truncate(path_of(t, "trace/desk/app-10-0"), (off_t)s->starts[s->packets - 1]), 0);
     assert_finds(t, VERIFY_DAMAGED, " truncated trace/desk/app-10-0 ");
@@ -178,9 +175,9 @@ static void a_file_that_is_cut_anywhere_is_truncated(void **state)
     assert_finds(t, VERIFY_DAMAGED, " missing trace/desk/app-10-0 ");
 }
 
-static void files_that_changed_places_are_found(void **state)
+TEST_WITH(setup, teardown, files_that_changed_places_are_found)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     char a[512], b[512];
     snprintf(a, sizeof a, "%s", path_of(t, "trace/desk/app-10-0"));
     snprintf(b, sizeof b, "%s", path_of(t, "trace/desk/app-11-0"));
@@ -198,17 +195,17 @@ static void append(struct fixture *t, uint64_t packet, size_t n)
     close(fd);
 }
 
-static void a_packet_that_came_twice_is_no_part_of_it(void **state)
+TEST_WITH(setup, teardown, a_packet_that_came_twice_is_no_part_of_it)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
     append(t, 1, s->starts[2] - s->starts[1]);
     assert_finds(t, VERIFY_INCOMPLETE, " torn trace/desk/app-10-0 ");
 }
 
-static void a_torn_tail_is_incomplete_and_a_restart_mends_it(void **state)
+TEST_WITH(setup, teardown, a_torn_tail_is_incomplete_and_a_restart_mends_it)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     append(t, 1, 77);
     assert_finds(t, VERIFY_INCOMPLETE, " torn trace/desk/app-10-0 ");
     begin(t);
@@ -216,9 +213,9 @@ static void a_torn_tail_is_incomplete_and_a_restart_mends_it(void **state)
     assert_finds(t, VERIFY_COMPLETE, NULL);
 }
 
-static void packets_that_the_database_lacks_are_incomplete(void **state)
+TEST_WITH(setup, teardown, packets_that_the_database_lacks_are_incomplete)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     fake_add_process(t->sensor, "late", 12, ROLE_SUT);
     fake_cut(t->sensor, 2, 0, 10);
     begin(t);
@@ -234,9 +231,9 @@ static void packets_that_the_database_lacks_are_incomplete(void **state)
     assert_finds(t, VERIFY_COMPLETE, NULL);
 }
 
-static void what_nobody_saw_end_is_unknown_after_its_last_ordinal(void **state)
+TEST_WITH(setup, teardown, what_nobody_saw_end_is_unknown_after_its_last_ordinal)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     begin(t);
     t->run.node->processes->state = PROCESS_RUNNING;
     t->run.node->processes->dirty = true;
@@ -244,9 +241,9 @@ static void what_nobody_saw_end_is_unknown_after_its_last_ordinal(void **state)
     assert_finds(t, VERIFY_INCOMPLETE, " unknown trace/desk/app-10-0  unknown trace/desk/app-10-1 ");
 }
 
-static void a_collector_that_serves_it_makes_no_damage(void **state)
+TEST_WITH(setup, teardown, a_collector_that_serves_it_makes_no_damage)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     int fd = open(t->dir, O_RDONLY | O_DIRECTORY);
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
     append(t, 1, 77);
@@ -255,9 +252,9 @@ static void a_collector_that_serves_it_makes_no_damage(void **state)
     close(fd);
 }
 
-static void metadata_that_explains_less_is_damage(void **state)
+TEST_WITH(setup, teardown, metadata_that_explains_less_is_damage)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     char path[512], *text;
     size_t n;
     snprintf(path, sizeof path, "%s", path_of(t, "trace/desk/metadata"));
@@ -281,9 +278,9 @@ static void metadata_that_explains_less_is_damage(void **state)
 }
 
 /* One byte more, less or different, anywhere: readers would fail, or read something else. */
-static void any_byte_of_metadata_that_changes_is_seen(void **state)
+TEST_WITH(setup, teardown, any_byte_of_metadata_that_changes_is_seen)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     char path[512], *text;
     size_t n;
     snprintf(path, sizeof path, "%s", path_of(t, "trace/desk/metadata"));
@@ -310,9 +307,9 @@ static void any_byte_of_metadata_that_changes_is_seen(void **state)
 }
 
 /* A killed collector leaves an earlier state of metadata. That is no damage; any other text is. */
-static void metadata_that_a_kill_left_behind_is_late(void **state)
+TEST_WITH(setup, teardown, metadata_that_a_kill_left_behind_is_late)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     char path[512], *text;
     size_t n;
     snprintf(path, sizeof path, "%s", path_of(t, "trace/desk/metadata"));
@@ -338,9 +335,9 @@ static void metadata_that_a_kill_left_behind_is_late(void **state)
     free(text);
 }
 
-static void what_a_finished_database_lacks_is_damage(void **state)
+TEST_WITH(setup, teardown, what_a_finished_database_lacks_is_damage)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path_of(t, "run.db"), &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "DELETE FROM streams WHERE ring = 1", NULL, NULL, NULL), SQLITE_OK);
@@ -349,9 +346,9 @@ static void what_a_finished_database_lacks_is_damage(void **state)
 }
 
 /* What stands in a database is shown as it is, also what looks like a format. */
-static void a_row_that_is_not_as_the_trace_says_is_shown_with_both_values(void **state)
+TEST_WITH(setup, teardown, a_row_that_is_not_as_the_trace_says_is_shown_with_both_values)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path_of(t, "run.db"), &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "UPDATE books SET name = '5 %% of %d'", NULL, NULL, NULL), SQLITE_OK);
@@ -380,9 +377,9 @@ static void store_for_ever(struct fixture *t, int ready)
         pause();
 }
 
-static void a_run_that_goes_on_is_never_damaged(void **state)
+TEST_WITH(setup, teardown, a_run_that_goes_on_is_never_damaged)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     int ready[2];
     char byte;
     assert_int_equal(pipe(ready), 0);
@@ -407,18 +404,18 @@ static void a_run_that_goes_on_is_never_damaged(void **state)
     close(ready[0]);
 }
 
-static void a_run_that_has_only_begun_is_not_damaged(void **state)
+TEST_WITH(setup, teardown, a_run_that_has_only_begun_is_not_damaged)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     assert_int_equal(unlink(path_of(t, "run.db")), 0);
     assert_finds(t, VERIFY_DAMAGED, " database run.db ");
     assert_int_equal(file_remove_tree(path_of(t, "trace")), 0);
     assert_finds(t, VERIFY_INCOMPLETE, " begun run.db ");
 }
 
-static void no_link_is_followed(void **state)
+TEST_WITH(setup, teardown, no_link_is_followed)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     char trace[512], other[512];
     snprintf(trace, sizeof trace, "%s", path_of(t, "trace/desk"));
     snprintf(other, sizeof other, "%s", path_of(t, "elsewhere"));
@@ -427,9 +424,9 @@ static void no_link_is_followed(void **state)
     assert_finds(t, VERIFY_DAMAGED, " unreadable desk ");
 }
 
-static void what_is_no_file_is_not_waited_for(void **state)
+TEST_WITH(setup, teardown, what_is_no_file_is_not_waited_for)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     assert_int_equal(mkfifo(path_of(t, "trace/desk/app-10-7"), 0600), 0);
     assert_int_equal(mkdir(path_of(t, "trace/desk/app-10-8"), 0700), 0);
     assert_int_equal(symlink("/dev/zero", path_of(t, "trace/desk/app-10-9")), 0);
@@ -444,9 +441,9 @@ static void what_is_no_file_is_not_waited_for(void **state)
     assert_finds(t, VERIFY_DAMAGED, " database run.db ");
 }
 
-static void a_database_that_is_none_is_damage(void **state)
+TEST_WITH(setup, teardown, a_database_that_is_none_is_damage)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     char *text;
     size_t n;
     assert_int_equal(file_read(path_of(t, "run.db"), 1 << 24, &text, &n), 0);
@@ -463,9 +460,9 @@ static void a_database_that_is_none_is_damage(void **state)
 
 /* A restart keeps the bytes behind a damaged packet, and notes the damage, although everything agrees again. */
 /* A forged database, with names that lead to other folders, and invalid numbers. */
-static void a_database_that_says_what_cannot_be_is_damage(void **state)
+TEST_WITH(setup, teardown, a_database_that_says_what_cannot_be_is_damage)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     static const char *const lies[] = {"processes SET base = '../../app-' || id",
                                        "processes SET role = 2",
                                        "processes SET role = -1",
@@ -520,9 +517,9 @@ static bool change_column(struct fixture *t, const char *table, const char *colu
     return rc == SQLITE_OK && changes > 0;
 }
 
-static void any_value_of_the_database_that_changes_is_seen(void **state)
+TEST_WITH(setup, teardown, any_value_of_the_database_that_changes_is_seen)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     sqlite3 *names;
     sqlite3_stmt *columns;
     char *right;
@@ -550,9 +547,9 @@ static void any_value_of_the_database_that_changes_is_seen(void **state)
     assert_finds(t, VERIFY_COMPLETE, NULL);
 }
 
-static void a_restart_on_damage_keeps_what_it_cuts_and_says_so(void **state)
+TEST_WITH(setup, teardown, a_restart_on_damage_keeps_what_it_cuts_and_says_so)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
     char path[512], *kept;
     size_t n;
@@ -569,9 +566,9 @@ static void a_restart_on_damage_keeps_what_it_cuts_and_says_so(void **state)
     assert_finds(t, VERIFY_DAMAGED, " was-damaged run.db ");
 }
 
-static void a_restart_does_not_take_changed_bytes_for_good(void **state)
+TEST_WITH(setup, teardown, a_restart_does_not_take_changed_bytes_for_good)
 {
-    struct fixture *t = *state;
+    struct fixture *t = *test_state;
     const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
     int fd = open(path_of(t, "trace/desk/app-10-0"), O_RDWR);
     assert_int_equal(pwrite(fd, "\x7f", 1, (off_t)s->starts[1] + 92), 1); /* the thread: any value is valid */
@@ -587,31 +584,5 @@ int main(void)
     seed = seed_start();
     if (getenv("BEZEL_TEST_LIGHT"))
         flips = 15;
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(a_run_that_is_right_is_complete),
-        TEST(any_byte_that_changes_is_seen),
-        TEST(a_file_that_is_cut_anywhere_is_truncated),
-        TEST(files_that_changed_places_are_found),
-        TEST(a_packet_that_came_twice_is_no_part_of_it),
-        TEST(a_torn_tail_is_incomplete_and_a_restart_mends_it),
-        TEST(packets_that_the_database_lacks_are_incomplete),
-        TEST(what_nobody_saw_end_is_unknown_after_its_last_ordinal),
-        TEST(a_collector_that_serves_it_makes_no_damage),
-        TEST(metadata_that_explains_less_is_damage),
-        TEST(any_byte_of_metadata_that_changes_is_seen),
-        TEST(metadata_that_a_kill_left_behind_is_late),
-        TEST(a_row_that_is_not_as_the_trace_says_is_shown_with_both_values),
-        TEST(what_a_finished_database_lacks_is_damage),
-        TEST(a_run_that_goes_on_is_never_damaged),
-        TEST(a_run_that_has_only_begun_is_not_damaged),
-        TEST(no_link_is_followed),
-        TEST(what_is_no_file_is_not_waited_for),
-        TEST(a_database_that_is_none_is_damage),
-        TEST(a_database_that_says_what_cannot_be_is_damage),
-        TEST(any_value_of_the_database_that_changes_is_seen),
-        TEST(a_restart_on_damage_keeps_what_it_cuts_and_says_so),
-        TEST(a_restart_does_not_take_changed_bytes_for_good),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

@@ -12,19 +12,15 @@
 #include "examples/videoconf/fragment.h"
 #include "examples/videoconf/scaler.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <libavutil/frame.h>
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SESSION = 7, WIDTH = 320, HEIGHT = 240 };
 
@@ -82,9 +78,8 @@ static int take_frame(struct assembler *a, uint32_t session, uint32_t number, ui
     return took;
 }
 
-static void frames_of_every_size_come_back_intact(void **state)
+TEST(frames_of_every_size_come_back_intact)
 {
-    (void)state;
     static const uint32_t sizes[] = {
         1, FRAGMENT_PAYLOAD - 1, FRAGMENT_PAYLOAD, FRAGMENT_PAYLOAD + 1, 2 * FRAGMENT_PAYLOAD, 100000, FRAME_BYTES_MAX};
     static uint8_t data[FRAME_BYTES_MAX], datagram[FRAGMENT_BYTES];
@@ -109,9 +104,8 @@ static void frames_of_every_size_come_back_intact(void **state)
     assembler_free(a);
 }
 
-static void fragments_in_any_order_and_doubled_make_one_frame(void **state)
+TEST(fragments_in_any_order_and_doubled_make_one_frame)
 {
-    (void)state;
     uint8_t data[4 * FRAGMENT_PAYLOAD], datagram[FRAGMENT_BYTES];
     struct assembler *a = assembler_new();
     struct frame f = frame_make(5, sizeof data, data), out;
@@ -129,9 +123,8 @@ static void fragments_in_any_order_and_doubled_make_one_frame(void **state)
     assembler_free(a);
 }
 
-static void a_lost_datagram_loses_its_frame_and_is_counted(void **state)
+TEST(a_lost_datagram_loses_its_frame_and_is_counted)
 {
-    (void)state;
     uint8_t data[3 * FRAGMENT_PAYLOAD], datagram[FRAGMENT_BYTES];
     struct assembler *a = assembler_new();
     struct frame out;
@@ -146,9 +139,8 @@ static void a_lost_datagram_loses_its_frame_and_is_counted(void **state)
     assembler_free(a);
 }
 
-static void a_frame_long_overdue_does_not_disturb_a_later_one(void **state)
+TEST(a_frame_long_overdue_does_not_disturb_a_later_one)
 {
-    (void)state;
     uint8_t old_data[2 * FRAGMENT_PAYLOAD], new_data[2 * FRAGMENT_PAYLOAD], datagram[FRAGMENT_BYTES];
     struct assembler *a = assembler_new();
     struct frame late = frame_make(1, sizeof old_data, old_data), f, out;
@@ -167,9 +159,8 @@ static void a_frame_long_overdue_does_not_disturb_a_later_one(void **state)
     assembler_free(a);
 }
 
-static void a_client_that_joins_in_the_middle_of_a_frame_has_lost_nothing(void **state)
+TEST(a_client_that_joins_in_the_middle_of_a_frame_has_lost_nothing)
 {
-    (void)state;
     uint8_t data[3 * FRAGMENT_PAYLOAD], datagram[FRAGMENT_BYTES];
     struct assembler *a = assembler_new();
     struct frame f = frame_make(99, sizeof data, data), out;
@@ -179,9 +170,8 @@ static void a_client_that_joins_in_the_middle_of_a_frame_has_lost_nothing(void *
     assembler_free(a);
 }
 
-static void frame_numbers_may_wrap(void **state)
+TEST(frame_numbers_may_wrap)
 {
-    (void)state;
     struct assembler *a = assembler_new();
     for (uint32_t i = 0; i < 6; i++)
         assert_true(take_frame(a, SESSION, UINT32_MAX - 2 + i, 3000, 0) & ASSEMBLER_WHOLE);
@@ -189,9 +179,8 @@ static void frame_numbers_may_wrap(void **state)
     assembler_free(a);
 }
 
-static void another_server_is_refused_until_the_first_is_silent(void **state)
+TEST(another_server_is_refused_until_the_first_is_silent)
 {
-    (void)state;
     struct assembler *a = assembler_new();
     int64_t now = 5 * NS_PER_S;
     assert_true(take_frame(a, SESSION, 500, 3000, now) & ASSEMBLER_WHOLE);
@@ -204,9 +193,8 @@ static void another_server_is_refused_until_the_first_is_silent(void **state)
     assembler_free(a);
 }
 
-static void malformed_datagrams_are_refused(void **state)
+TEST(malformed_datagrams_are_refused)
 {
-    (void)state;
     uint8_t data[2 * FRAGMENT_PAYLOAD], good[FRAGMENT_BYTES], bad[FRAGMENT_BYTES + 1] = {0};
     struct frame f = frame_make(1, sizeof data, data), out;
     size_t n = fragment_put(&f, 0, good);
@@ -245,9 +233,8 @@ static void malformed_datagrams_are_refused(void **state)
     assembler_free(a);
 }
 
-static void fragments_that_contradict_each_other_are_refused(void **state)
+TEST(fragments_that_contradict_each_other_are_refused)
 {
-    (void)state;
     uint8_t data[3 * FRAGMENT_PAYLOAD], datagram[FRAGMENT_BYTES];
     struct assembler *a = assembler_new();
     struct frame f = frame_make(1, sizeof data, data), liar = f, out;
@@ -264,9 +251,8 @@ static void fragments_that_contradict_each_other_are_refused(void **state)
 }
 
 /* Any mixture of loss, doubling and reordering: what comes out is intact, in order, and the books are right. */
-static void a_bad_network_gives_intact_frames_and_exact_counts(void **state)
+TEST(a_bad_network_gives_intact_frames_and_exact_counts)
 {
-    (void)state;
     enum { FRAMES = 2000, BYTES_MAX = 6 * FRAGMENT_PAYLOAD, DELAYED = 8 };
     static uint8_t data[BYTES_MAX], held[DELAYED][FRAGMENT_BYTES];
     size_t held_bytes[DELAYED] = {0};
@@ -301,9 +287,8 @@ static void a_bad_network_gives_intact_frames_and_exact_counts(void **state)
 }
 
 /* Datagrams with bits turned over, cut and lengthened must neither crash the client nor give a frame out of bounds. */
-static void hostile_datagrams_do_no_harm(void **state)
+TEST(hostile_datagrams_do_no_harm)
 {
-    (void)state;
     static uint8_t data[5 * FRAGMENT_PAYLOAD];
     uint8_t datagram[FRAGMENT_BYTES + 1];
     uint64_t seed = seed_start();
@@ -339,9 +324,8 @@ static bool same_picture(const AVFrame *x, const AVFrame *y)
     return true;
 }
 
-static void the_pattern_moves_and_can_be_repeated(void **state)
+TEST(the_pattern_moves_and_can_be_repeated)
 {
-    (void)state;
     static const int sizes[][2] = {
         {SIZE_MIN, SIZE_MIN}, {WIDTH, HEIGHT}, {WIDTH_MAX, SIZE_MIN}, {SIZE_MIN, HEIGHT_MAX}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -400,21 +384,18 @@ static void round_trip(const char *codec)
     encoder_free(e);
 }
 
-static void mpeg4_gives_back_a_picture_close_to_its_input(void **state)
+TEST(mpeg4_gives_back_a_picture_close_to_its_input)
 {
-    (void)state;
     round_trip("mpeg4");
 }
 
-static void mjpeg_gives_back_a_picture_close_to_its_input(void **state)
+TEST(mjpeg_gives_back_a_picture_close_to_its_input)
 {
-    (void)state;
     round_trip("mjpeg");
 }
 
-static void bytes_that_are_no_frame_are_dropped_by_the_decoder(void **state)
+TEST(bytes_that_are_no_frame_are_dropped_by_the_decoder)
 {
-    (void)state;
     static uint8_t junk[5000 + FRAME_PADDING];
     uint64_t seed = seed_start();
     struct decoder *d = decoder_new("mpeg4");
@@ -427,9 +408,8 @@ static void bytes_that_are_no_frame_are_dropped_by_the_decoder(void **state)
     decoder_free(d);
 }
 
-static void unknown_codecs_are_refused(void **state)
+TEST(unknown_codecs_are_refused)
 {
-    (void)state;
     assert_null(encoder_new("no-such-codec", WIDTH, HEIGHT, 30, 100));
     assert_null(encoder_new("pcm_s16le", WIDTH, HEIGHT, 30, 100));
     assert_null(decoder_new("no-such-codec"));
@@ -453,9 +433,8 @@ static void video_write(char *path, uint32_t frames)
     encoder_free(e);
 }
 
-static void a_file_is_played_again_after_its_end(void **state)
+TEST(a_file_is_played_again_after_its_end)
 {
-    (void)state;
     enum { FRAMES = 12 };
     char path[] = "/tmp/bezel-test-XXXXXX.m4v";
     video_write(path, FRAMES);
@@ -472,9 +451,8 @@ static void a_file_is_played_again_after_its_end(void **state)
     unlink(path);
 }
 
-static void what_is_no_video_is_refused(void **state)
+TEST(what_is_no_video_is_refused)
 {
-    (void)state;
     char path[] = "/tmp/bezel-test-XXXXXX.mp4";
     FILE *out = fdopen(mkstemps(path, 4), "w");
     fputs("not a video\n", out);
@@ -486,9 +464,8 @@ static void what_is_no_video_is_refused(void **state)
 }
 
 /* A real recording, where the tester has one. */
-static void footage_fills_the_display(void **state)
+TEST(footage_fills_the_display)
 {
-    (void)state;
     const char *folder = getenv("BEZEL_TEST_DATA");
     char path[4096];
     snprintf(path, sizeof path, "%s/video/bottle-detection.mp4", folder ? folder : "");
@@ -505,9 +482,8 @@ static void footage_fills_the_display(void **state)
     capture_free(c);
 }
 
-static void the_display_dumps_the_colours_it_shows(void **state)
+TEST(the_display_dumps_the_colours_it_shows)
 {
-    (void)state;
     enum { SHOWN_WIDTH = WIDTH - 10 }; /* whose rows are no round number of bytes */
     char path[] = "/tmp/bezel-test-XXXXXX.ppm";
     close(mkstemps(path, 4));
@@ -546,9 +522,8 @@ static AVFrame *grey(enum AVPixelFormat format, int y)
     return f;
 }
 
-static void white_is_white_in_broadcast_and_in_jpeg_range(void **state)
+TEST(white_is_white_in_broadcast_and_in_jpeg_range)
 {
-    (void)state;
     struct scaler *s = scaler_new();
     AVFrame *broadcast = grey(AV_PIX_FMT_YUV420P, 235), *jpeg = grey(AV_PIX_FMT_YUVJ420P, 255);
     AVFrame *rgb = av_frame_alloc();
@@ -570,9 +545,8 @@ static void white_is_white_in_broadcast_and_in_jpeg_range(void **state)
     scaler_free(s);
 }
 
-static void rate_is_counted_between_the_first_frame_and_the_last(void **state)
+TEST(rate_is_counted_between_the_first_frame_and_the_last)
 {
-    (void)state;
     static struct figures f;
     assert_true(figures_rate(&f) == 0 && figures_median_ms(&f) == 0);
     for (int i = 0; i < 31; i++)
@@ -588,30 +562,6 @@ static void rate_is_counted_between_the_first_frame_and_the_last(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_of_every_size_come_back_intact),
-        cmocka_unit_test(fragments_in_any_order_and_doubled_make_one_frame),
-        cmocka_unit_test(a_lost_datagram_loses_its_frame_and_is_counted),
-        cmocka_unit_test(a_frame_long_overdue_does_not_disturb_a_later_one),
-        cmocka_unit_test(a_client_that_joins_in_the_middle_of_a_frame_has_lost_nothing),
-        cmocka_unit_test(frame_numbers_may_wrap),
-        cmocka_unit_test(another_server_is_refused_until_the_first_is_silent),
-        cmocka_unit_test(malformed_datagrams_are_refused),
-        cmocka_unit_test(fragments_that_contradict_each_other_are_refused),
-        cmocka_unit_test(a_bad_network_gives_intact_frames_and_exact_counts),
-        cmocka_unit_test(hostile_datagrams_do_no_harm),
-        cmocka_unit_test(the_pattern_moves_and_can_be_repeated),
-        cmocka_unit_test(mpeg4_gives_back_a_picture_close_to_its_input),
-        cmocka_unit_test(mjpeg_gives_back_a_picture_close_to_its_input),
-        cmocka_unit_test(bytes_that_are_no_frame_are_dropped_by_the_decoder),
-        cmocka_unit_test(unknown_codecs_are_refused),
-        cmocka_unit_test(a_file_is_played_again_after_its_end),
-        cmocka_unit_test(what_is_no_video_is_refused),
-        cmocka_unit_test(footage_fills_the_display),
-        cmocka_unit_test(the_display_dumps_the_colours_it_shows),
-        cmocka_unit_test(white_is_white_in_broadcast_and_in_jpeg_range),
-        cmocka_unit_test(rate_is_counted_between_the_first_frame_and_the_last),
-    };
     codec_log(false);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(NULL, NULL);
 }

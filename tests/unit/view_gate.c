@@ -2,25 +2,20 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 #include "views/page/door_file.h"
 #include "views/page/gate.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void a_token_is_good_once(void **unused)
+TEST(a_token_is_good_once)
 {
     struct gate g, other;
     char first[GATE_SECRET_SIZE];
-    (void)unused;
     assert_int_equal(gate_init(&g, false, NULL), 0);
     assert_int_equal(gate_init(&other, false, NULL), 0);
     assert_int_equal(strlen(g.token), GATE_SECRET_SIZE - 1);
@@ -36,11 +31,10 @@ static void a_token_is_good_once(void **unused)
     assert_true(gate_take_token(&g, g.token));
 }
 
-static void our_cookie_is_found_among_others(void **unused)
+TEST(our_cookie_is_found_among_others)
 {
     struct gate g;
     char text[256];
-    (void)unused;
     assert_int_equal(gate_init(&g, false, NULL), 0);
     const struct {
         const char *before, *between, *behind;
@@ -59,7 +53,7 @@ static void our_cookie_is_found_among_others(void **unused)
     assert_false(gate_has_cookie(&g, text));
 }
 
-static void only_names_of_this_machine_are_hosts(void **unused)
+TEST(only_names_of_this_machine_are_hosts)
 {
     static const char *const ours[] = {"127.0.0.1", "127.0.0.1:80", "localhost:65000", "localhost", "[::1]:8080"};
     static const char *const others[] = {"",
@@ -72,7 +66,6 @@ static void only_names_of_this_machine_are_hosts(void **unused)
                                          "127.0.0.10",
                                          "127.0.0.1@evil.example",
                                          " localhost"};
-    (void)unused;
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         assert_true(gate_is_host(ours[i]));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -80,10 +73,9 @@ static void only_names_of_this_machine_are_hosts(void **unused)
     assert_false(gate_is_host(NULL));
 }
 
-static void an_origin_is_our_own_or_the_one_that_is_allowed(void **unused)
+TEST(an_origin_is_our_own_or_the_one_that_is_allowed)
 {
     struct gate g;
-    (void)unused;
     assert_int_equal(gate_init(&g, false, "https://desk.example:8443"), 0);
     assert_true(gate_is_origin(&g, "http://127.0.0.1:5000", "127.0.0.1:5000"));
     assert_true(gate_is_origin(&g, "https://desk.example:8443", "127.0.0.1:5000"));
@@ -96,10 +88,9 @@ static void an_origin_is_our_own_or_the_one_that_is_allowed(void **unused)
     assert_false(gate_is_origin(&g, "https://desk.example:8443", "127.0.0.1:5000"));
 }
 
-static void without_control_no_secret_controls(void **unused)
+TEST(without_control_no_secret_controls)
 {
     struct gate g;
-    (void)unused;
     assert_int_equal(gate_init(&g, false, NULL), 0);
     assert_false(gate_may_control(&g, ""));
     assert_false(gate_may_control(&g, "00000000000000000000000000000000"));
@@ -111,12 +102,11 @@ static void without_control_no_secret_controls(void **unused)
 /* ---- the file that has the token ----------------------------------------------------------------------------------
  */
 
-static void the_file_is_for_its_user_alone_wherever_it_is_made(void **unused)
+TEST_WITH(scratch_begin, scratch_end, the_file_is_for_its_user_alone_wherever_it_is_made)
 {
     char planted[PATH_MAX + 8], text[SCRATCH_PATH + 8];
     struct door_file f;
     struct stat st;
-    (void)unused;
     assert_int_equal(setenv("XDG_RUNTIME_DIR", "/nowhere", 1), 0);
     assert_int_equal(setenv("TMPDIR", scratch_dir, 1), 0);
     assert_int_equal(door_file_init(&f, NULL, 1), 0);
@@ -137,17 +127,4 @@ static void the_file_is_for_its_user_alone_wherever_it_is_made(void **unused)
     assert_int_equal(setenv("TMPDIR", "/nowhere", 1), 0);
     assert_int_equal(door_file_init(&f, NULL, 1), BEZEL_ESYS);
     assert_string_equal(f.path, "/nowhere"); /* for the operator */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_token_is_good_once),
-        cmocka_unit_test(our_cookie_is_found_among_others),
-        cmocka_unit_test(only_names_of_this_machine_are_hosts),
-        cmocka_unit_test(an_origin_is_our_own_or_the_one_that_is_allowed),
-        cmocka_unit_test(without_control_no_secret_controls),
-        cmocka_unit_test_setup_teardown(the_file_is_for_its_user_alone_wherever_it_is_made, scratch_begin, scratch_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

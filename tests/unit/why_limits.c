@@ -3,14 +3,11 @@
 
 /* What a violated limit asks of a run. */
 #include "config/experiment.h"
+#include "tests/lib/test.h"
 #include "views/why/why.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct experiment_diagnostics found;
 static struct experiment *e;
@@ -90,9 +87,8 @@ static void same_text(const char *is, const char *wanted)
         assert_string_equal(is, wanted);
 }
 
-static void limits_ask_for_what_was_too_long_or_too_far_apart(void **unused)
+TEST(limits_ask_for_what_was_too_long_or_too_far_apart)
 {
-    (void)unused;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         if (limits[i].refused) {
             is_refused(limits[i].metric, limits[i].limit, limits[i].refused);
@@ -109,18 +105,16 @@ static void limits_ask_for_what_was_too_long_or_too_far_apart(void **unused)
     }
 }
 
-static void what_no_thread_did_asks_nothing(void **unused)
+TEST(what_no_thread_did_asks_nothing)
 {
-    (void)unused;
     ask("limits: [{hold: sensor_cpu <= 1 %}]\n");
     assert_int_equal(asked.refusal_count, 1);
     assert_non_null(strstr(asked.refusals[0].why, "about the monitor"));
 }
 
-static void more_limits_than_are_answered_are_refused(void **unused)
+TEST(more_limits_than_are_answered_are_refused)
 {
     char text[2048];
-    (void)unused;
     int n = snprintf(text, sizeof text, "metrics: {m: {max: f, of: a}}\nlimits:\n");
     for (int i = 1; i <= WHY_LIMITS_MOST + 1; i++)
         n += snprintf(text + n, sizeof text - (size_t)n, "  - {expect: m <= %d ms}\n", i);
@@ -136,12 +130,7 @@ static void more_limits_than_are_answered_are_refused(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limits_ask_for_what_was_too_long_or_too_far_apart),
-        cmocka_unit_test(what_no_thread_did_asks_nothing),
-        cmocka_unit_test(more_limits_than_are_answered_are_refused),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_run(NULL, NULL);
     experiment_free(e);
     return failed;
 }

@@ -6,15 +6,12 @@
 #include "tests/lib/interval_aspect.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 #include "views/why/why.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 enum { MS = 1000000, RAN = 10 * MS, AGE = 100 * MS, INTERVALS = 200 };
 
@@ -42,11 +39,10 @@ static void make_run(const char *run)
     fake_free(f);
 }
 
-static void what_is_recorded_behind_the_end_is_no_phase(void **state)
+TEST(what_is_recorded_behind_the_end_is_no_phase)
 {
     char run[SCRATCH_PATH + 8];
     int64_t newest;
-    (void)state;
     snprintf(run, sizeof run, "%s/run", scratch_dir);
     make_run(run);
     assert_int_equal(run_reader_newest(run, &RECORD_FILTER_ALL, &newest), 0);
@@ -61,6 +57,5 @@ static void what_is_recorded_behind_the_end_is_no_phase(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_recorded_behind_the_end_is_no_phase)};
-    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+    return test_run(scratch_begin, scratch_end);
 }

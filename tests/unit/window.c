@@ -6,18 +6,14 @@
 #include "mdr/uplink/window_internal.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 #include "tests/lib/window_model.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const uint8_t run[16] = "this run", uuid[16] = "this trace", other[16] = "another";
 
@@ -61,9 +57,8 @@ static void acknowledge_all(struct window *w, uint32_t i)
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------- */
 
-static void streams_are_found_by_process_and_ring(void **unused)
+TEST_WITH(scratch_begin, scratch_end, streams_are_found_by_process_and_ring)
 {
-    (void)unused;
     struct window *w = open_window();
     uint32_t a = add_stream(w, 7, 0), b = add_stream(w, 7, 1), c = add_stream(w, 8, 0);
     for (int life = 0; life < 2; life++) {
@@ -81,9 +76,8 @@ static void streams_are_found_by_process_and_ring(void **unused)
     window_close(w, true);
 }
 
-static void a_process_keeps_its_stream_id_and_no_other_gets_it(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_process_keeps_its_stream_id_and_no_other_gets_it)
 {
-    (void)unused;
     struct window *w = open_window();
     uint32_t id, last = 0;
     for (uint64_t instance = 1; instance <= WINDOW_PROCESSES; instance++) {
@@ -110,9 +104,8 @@ static void a_process_keeps_its_stream_id_and_no_other_gets_it(void **unused)
     window_close(w, true);
 }
 
-static void streams_run_out_and_come_back(void **unused)
+TEST_WITH(scratch_begin, scratch_end, streams_run_out_and_come_back)
 {
-    (void)unused;
     struct window *w = open_window();
     for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
         assert_true(window_add_stream(w, 1 + i / 128, i % 128, 1, 0) >= 0);
@@ -127,9 +120,8 @@ static void streams_run_out_and_come_back(void **unused)
 
 /* ---- Packets ----------------------------------------------------------------------------------------------------- */
 
-static void a_full_window_takes_no_more_until_the_oldest_is_acknowledged(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_full_window_takes_no_more_until_the_oldest_is_acknowledged)
 {
-    (void)unused;
     struct window *w = open_window();
     uint32_t a = add_stream(w, 1, 0), b = add_stream(w, 2, 0);
     assert_true(model_cut(w, a));
@@ -146,9 +138,8 @@ static void a_full_window_takes_no_more_until_the_oldest_is_acknowledged(void **
     window_close(w, true);
 }
 
-static void a_packet_that_a_queue_reads_stays_and_so_do_those_behind_it(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_packet_that_a_queue_reads_stays_and_so_do_those_behind_it)
 {
-    (void)unused;
     struct window *w = open_window();
     uint32_t a = add_stream(w, 1, 0);
     for (int i = 0; i < 4; i++)
@@ -166,9 +157,8 @@ static void a_packet_that_a_queue_reads_stays_and_so_do_those_behind_it(void **u
     window_close(w, true);
 }
 
-static void an_acknowledgement_of_what_was_never_cut_is_not_believed(void **unused)
+TEST_WITH(scratch_begin, scratch_end, an_acknowledgement_of_what_was_never_cut_is_not_believed)
 {
-    (void)unused;
     struct window *w = open_window();
     uint32_t a = add_stream(w, 1, 0);
     assert_true(model_cut(w, a) && model_cut(w, a));
@@ -182,9 +172,8 @@ static void an_acknowledgement_of_what_was_never_cut_is_not_believed(void **unus
     window_close(w, true);
 }
 
-static void what_was_reserved_and_not_committed_is_not_there(void **unused)
+TEST_WITH(scratch_begin, scratch_end, what_was_reserved_and_not_committed_is_not_there)
 {
-    (void)unused;
     struct window *w = open_window();
     uint32_t a = add_stream(w, 1, 0);
     memset(window_reserve(w, 5000), 0xff, 5000);
@@ -198,9 +187,8 @@ static void what_was_reserved_and_not_committed_is_not_there(void **unused)
 }
 
 /* A packet may outlive its process's stream in the window: an older one of another stream keeps it there. */
-static void a_stream_is_held_while_a_packet_of_it_waits_behind_another(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_stream_is_held_while_a_packet_of_it_waits_behind_another)
 {
-    (void)unused;
     struct window *w = open_window();
     uint32_t a = add_stream(w, 1, 0), b = add_stream(w, 2, 0);
     assert_true(model_cut(w, a) && model_cut(w, b) && model_cut(w, b));
@@ -215,18 +203,16 @@ static void a_stream_is_held_while_a_packet_of_it_waits_behind_another(void **un
 
 /* ---- Other lives ------------------------------------------------------------------------------------------------- */
 
-static void a_window_has_one_owner(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_window_has_one_owner)
 {
-    (void)unused;
     struct window *w = open_window(), *second;
     uint64_t left;
     assert_int_equal(window_open(&scratch_folder, run, uuid, WINDOW_BYTES_MIN, &second, &left), BEZEL_EBUSY);
     window_close(w, true);
 }
 
-static void another_run_counts_what_it_drops(void **unused)
+TEST_WITH(scratch_begin, scratch_end, another_run_counts_what_it_drops)
 {
-    (void)unused;
     struct window *w = open_window();
     uint32_t a = add_stream(w, 1, 0);
     uint64_t left;
@@ -243,9 +229,8 @@ static void another_run_counts_what_it_drops(void **unused)
     window_close(w, true);
 }
 
-static void what_was_left_stays_left_and_only_that(void **unused)
+TEST_WITH(scratch_begin, scratch_end, what_was_left_stays_left_and_only_that)
 {
-    (void)unused;
     struct window *w = open_window();
     add_stream(w, 1, 0);
     add_stream(w, 2, 0);
@@ -262,10 +247,9 @@ static void what_was_left_stays_left_and_only_that(void **unused)
     window_close(w, false);
 }
 
-static void a_window_has_a_trace_of_its_own_for_as_long_as_it_is_there(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_window_has_a_trace_of_its_own_for_as_long_as_it_is_there)
 {
     uint8_t traces[4][16];
-    (void)unused;
     for (uint32_t i = 0; i < 4; i++) {
         memcpy(traces[i], uuid, sizeof uuid);
         struct window *w = open_window();
@@ -291,9 +275,8 @@ static void set_positions(const char *path, uint64_t freed, uint64_t written)
 }
 
 /* Found by fuzzing: a filler that led past the last position led back to the first, for ever. */
-static void positions_from_which_they_would_begin_anew_are_not_taken_over(void **unused)
+TEST_WITH(scratch_begin, scratch_end, positions_from_which_they_would_begin_anew_are_not_taken_over)
 {
-    (void)unused;
     static const uint64_t pairs[][2] = {{UINT64_MAX - 639, UINT64_MAX - 63},
                                         {UINT64_MAX - WINDOW_BYTES_MIN + 1, UINT64_MAX - 15},
                                         {UINT64_MAX - 63, UINT64_MAX - 63},
@@ -313,9 +296,8 @@ static void positions_from_which_they_would_begin_anew_are_not_taken_over(void *
 }
 
 /* Nothing stands where the filler leads to. */
-static void a_filler_that_leads_past_what_is_written_is_not_taken_over(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_filler_that_leads_past_what_is_written_is_not_taken_over)
 {
-    (void)unused;
     char path[SCRATCH_PATH + 8];
     uint64_t left;
     snprintf(path, sizeof path, "%s/window", scratch_dir);
@@ -329,9 +311,8 @@ static void a_filler_that_leads_past_what_is_written_is_not_taken_over(void **un
 }
 
 /* Any file may stand where the window is to be: it is taken over whole, or replaced. */
-static void a_spoilt_window_is_replaced(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_spoilt_window_is_replaced)
 {
-    (void)unused;
     uint64_t seed = seed_start(), left;
     char path[SCRATCH_PATH + 8];
     snprintf(path, sizeof path, "%s/window", scratch_dir);
@@ -362,9 +343,8 @@ static void a_spoilt_window_is_replaced(void **unused)
 }
 
 /* A number of bytes that differs from the packet's own, within the same room. */
-static void a_packet_that_says_another_size_than_its_place_is_not_taken_over(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_packet_that_says_another_size_than_its_place_is_not_taken_over)
 {
-    (void)unused;
     static const uint32_t sizes[] = {PACKET_HEADER_BYTES, PACKET_HEADER_BYTES + 4, PACKET_HEADER_BYTES - 4};
     char path[SCRATCH_PATH + 8];
     snprintf(path, sizeof path, "%s/window", scratch_dir);
@@ -383,9 +363,8 @@ static void a_packet_that_says_another_size_than_its_place_is_not_taken_over(voi
 
 /* A kill between the saving of a stream's state and the freeing: the packet, here one that tells a loss, counts once.
  */
-static void a_packet_that_was_saved_and_not_freed_counts_once(void **unused)
+TEST_WITH(scratch_begin, scratch_end, a_packet_that_was_saved_and_not_freed_counts_once)
 {
-    (void)unused;
     char path[SCRATCH_PATH + 8];
     snprintf(path, sizeof path, "%s/window", scratch_dir);
     struct window *w = open_window();
@@ -414,9 +393,8 @@ static void a_packet_that_was_saved_and_not_freed_counts_once(void **unused)
 /* ---- For the spool ----------------------------------------------------------------------------------------------- */
 
 /* Packets found in a spool: in order, none twice, none that was never cut; what is between was acknowledged. */
-static void what_a_spool_holds_is_taken_back_in_order(void **unused)
+TEST_WITH(scratch_begin, scratch_end, what_a_spool_holds_is_taken_back_in_order)
 {
-    (void)unused;
     struct window *w = open_window();
     uint32_t a = add_stream(w, 1, 0);
     const struct window_stream *s = window_stream(w, a);
@@ -443,9 +421,8 @@ static void gone(void *context, const struct packet_header *h)
     gone_from = gone_count++ ? gone_from : h->seq;
 }
 
-static void what_went_to_the_spool_is_not_told_and_a_torn_stream_neither(void **unused)
+TEST_WITH(scratch_begin, scratch_end, what_went_to_the_spool_is_not_told_and_a_torn_stream_neither)
 {
-    (void)unused;
     struct window *w = open_window();
     uint32_t a = add_stream(w, 1, 0), b = add_stream(w, 2, 0);
     for (int i = 0; i < 6; i++)
@@ -466,9 +443,8 @@ static void what_went_to_the_spool_is_not_told_and_a_torn_stream_neither(void **
     window_close(w, true);
 }
 
-static void no_more_was_sent_than_was_cut(void **unused)
+TEST_WITH(scratch_begin, scratch_end, no_more_was_sent_than_was_cut)
 {
-    (void)unused;
     struct window *w = open_window();
     uint32_t a = add_stream(w, 1, 0);
     assert_true(model_cut(w, a) && model_cut(w, a));
@@ -619,9 +595,8 @@ static void compare(struct window *w)
     }
 }
 
-static void whatever_is_done_the_window_holds_what_the_model_holds(void **unused)
+TEST_WITH(scratch_begin, scratch_end, whatever_is_done_the_window_holds_what_the_model_holds)
 {
-    (void)unused;
     uint64_t seed = seed_start();
     struct window *w = open_window();
     memset(&model, 0, sizeof model);
@@ -649,33 +624,4 @@ static void whatever_is_done_the_window_holds_what_the_model_holds(void **unused
     }
     compare(w);
     window_close(w, true);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
-    const struct CMUnitTest tests[] = {
-        TEST(streams_are_found_by_process_and_ring),
-        TEST(a_process_keeps_its_stream_id_and_no_other_gets_it),
-        TEST(streams_run_out_and_come_back),
-        TEST(a_full_window_takes_no_more_until_the_oldest_is_acknowledged),
-        TEST(a_packet_that_a_queue_reads_stays_and_so_do_those_behind_it),
-        TEST(an_acknowledgement_of_what_was_never_cut_is_not_believed),
-        TEST(what_was_reserved_and_not_committed_is_not_there),
-        TEST(a_stream_is_held_while_a_packet_of_it_waits_behind_another),
-        TEST(a_window_has_one_owner),
-        TEST(another_run_counts_what_it_drops),
-        TEST(what_was_left_stays_left_and_only_that),
-        TEST(a_window_has_a_trace_of_its_own_for_as_long_as_it_is_there),
-        TEST(positions_from_which_they_would_begin_anew_are_not_taken_over),
-        TEST(a_filler_that_leads_past_what_is_written_is_not_taken_over),
-        TEST(a_packet_that_says_another_size_than_its_place_is_not_taken_over),
-        TEST(a_packet_that_was_saved_and_not_freed_counts_once),
-        TEST(what_a_spool_holds_is_taken_back_in_order),
-        TEST(what_went_to_the_spool_is_not_told_and_a_torn_stream_neither),
-        TEST(no_more_was_sent_than_was_cut),
-        TEST(a_spoilt_window_is_replaced),
-        TEST(whatever_is_done_the_window_holds_what_the_model_holds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
