@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "base/lifetime.h"
 #include "base/log.h"
 #include "base/supervisor.h"
@@ -25,7 +26,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,7 +45,8 @@ enum { CHILDREN = sizeof children / sizeof *children };
 
 struct collector_daemon {
     const struct collector_daemon_options *options;
-    int lock, signals;
+    struct folder_lock lock;
+    int signals;
     struct rundb *rundb;
     struct store *store;
     struct model *model;
@@ -85,44 +86,36 @@ static bool is_own(int fd)
 }
 
 /*
- * Opens and locks the run directory, which is made where it is missing if the caller wants to hear so. A run directory
- * has one collector. The lock is on the directory itself, and ends with the process that holds it. Returns the
- * descriptor, or -1 after a line on stderr.
+ * Locks the run directory, which is made where it is missing if the caller wants to hear so. A run directory has one
+ * collector. Returns 0, or an error after a line on stderr.
  */
-static int lock_directory(const struct collector_daemon_options *options, bool *made)
+static int lock_directory(const struct collector_daemon_options *options, struct folder_lock *lock, bool *made)
 {
     bool missing = options->id && made && access(options->run, F_OK) != 0 && errno == ENOENT;
     if (missing && file_make_dirs(options->run, 0700) != 0)
-        return report(BEZEL_ESYS, "BEZEL-RUN-DIRECTORY", options->run), -1;
+        return report(BEZEL_ESYS, "BEZEL-RUN-DIRECTORY", options->run);
     if (made)
         *made = missing;
     int fd = open(options->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (options->id ? O_NOFOLLOW : 0));
-    bool own = fd >= 0 && (!options->id || is_own(fd)), locked = own && flock(fd, LOCK_EX | LOCK_NB) == 0;
-    if (own && !locked && (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP)) {
+    bool own = fd >= 0 && (!options->id || is_own(fd));
+    int err = own ? folder_lock(fd, lock) : BEZEL_ESYS;
+    if (own && err == BEZEL_ESYS && (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP)) {
         log_warn("BEZEL-RUN-UNLOCKED",
                  "%s cannot be locked: %s; nothing keeps a second collector away from it, and readers may report that "
                  "the run has ended",
                  options->run, strerror(errno));
-        locked = true;
+        err = 0;
     }
-    if (!locked) {
-        if (errno == EWOULDBLOCK)
-            log_error("BEZEL-RUN-SERVED",
-                      "%s: another collector serves this run directory: end it first, or use another directory",
-                      options->run);
-        else
-            (void)!report(BEZEL_ESYS, "BEZEL-RUN-DIRECTORY", options->run);
-        if (fd >= 0)
-            close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-static int lock_run(struct collector_daemon *v)
-{
-    v->lock = lock_directory(v->options, &v->made);
-    return v->lock < 0 ? BEZEL_EBUSY : 0;
+    if (err == BEZEL_EBUSY)
+        log_error("BEZEL-RUN-SERVED",
+                  "%s: another collector serves this run directory, here or on another machine: end it first, or use "
+                  "another directory",
+                  options->run);
+    else if (err)
+        (void)!report(err, "BEZEL-RUN-DIRECTORY", options->run);
+    if (fd >= 0)
+        close(fd);
+    return err;
 }
 
 /* The id of a run whose directory this collector made is not there yet. */
@@ -252,7 +245,7 @@ static int start(struct collector_daemon *v)
 {
     int err = open_signals(v);
     if (!err)
-        err = lock_run(v);
+        err = lock_directory(v->options, &v->lock, &v->made);
     if (!err)
         err = open_run(v);
     if (!err && v->options->key)
@@ -473,9 +466,17 @@ static int finish(struct collector_daemon *v)
     while (receiver_turn(v->receiver) > 0 && clock_now() < deadline)
         ;
     int err = receiver_finish(v->receiver);
-    return err ? report(err, "BEZEL-FINISH",
-                        "run.db is not complete: start a collector on this run again, which completes it")
-               : 0;
+    const char *path;
+    if (err && store_settle(v->store) != 0 && store_failure(v->store, &path))
+        log_error(
+            "BEZEL-STORE-LOST",
+            "%s: its file system had taken packets that it cannot store: %s; start a collector on this run again, "
+            "which counts those that are there; with store.sync no such packet is acknowledged",
+            path, ulimit_reason(err));
+    else if (err)
+        (void)!report(err, "BEZEL-FINISH",
+                      "run.db is not complete: start a collector on this run again, which completes it");
+    return err;
 }
 
 static void release(struct collector_daemon *v)
@@ -494,8 +495,7 @@ static void release(struct collector_daemon *v)
     model_free(v->model);
     if (v->signals >= 0)
         close(v->signals);
-    if (v->lock >= 0)
-        close(v->lock);
+    folder_unlock(&v->lock);
     for (size_t i = 0; i < CHILDREN; i++)
         serve_child_close(&v->children[i]); /* to which the run is over now */
 }
@@ -506,7 +506,8 @@ int collector_daemon_run(const struct collector_daemon_options *options)
     if (!v)
         return EXIT_FAILED;
     v->options = options;
-    v->lock = v->signals = -1;
+    v->lock = (struct folder_lock){-1, -1};
+    v->signals = -1;
     int err = start(v);
     if (!err) {
         send_ready(v);
@@ -527,12 +528,15 @@ int collector_daemon_run(const struct collector_daemon_options *options)
 
 int collector_daemon_discard(const struct collector_daemon_options *options)
 {
-    int lock = lock_directory(options, NULL);
-    if (lock < 0)
+    struct folder_lock lock = {-1, -1};
+    int err = lock_directory(options, &lock, NULL);
+    if (err) {
+        folder_unlock(&lock);
         return EXIT_FAILED;
-    int err = file_remove_tree(options->run);
+    }
+    err = file_remove_tree(options->run);
     if (err)
         log_error("BEZEL-RUN-DIRECTORY", "%s cannot be removed: %s", options->run, strerror(errno));
-    close(lock);
+    folder_unlock(&lock);
     return err ? EXIT_FAILED : EXIT_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/units.h"
@@ -105,7 +106,7 @@ int export_find(const char *run, struct export_nodes *nodes)
     if (!dir)
         return errno == ENOENT && access(run, F_OK) == 0 ? 0 : err_from_errno(errno); /* nothing is stored yet */
     int err = 0;
-    bool served = trace_reader_is_served(run);
+    bool served = folder_is_held(run);
     for (struct dirent *d; !err && (d = file_next(dir, &err));)
         if (d->d_name[0] != '.')
             err = add_found(nodes, trace, d->d_name, served);

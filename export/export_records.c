@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/checksum.h"
+#include "base/folder_lock.h"
 #include "base/log.h"
 #include "base/ulimit.h"
 #include "base/units.h"
@@ -236,7 +237,7 @@ static int check(const struct records *x)
 static int load(struct records *x, bool merged, struct model **loaded)
 {
     int err = 0;
-    x->served = trace_reader_is_served(x->run);
+    x->served = folder_is_held(x->run);
     *loaded = NULL;
     if (merged && !run_reader_goes_on(x->run))
         (void)run_missing(x->run, x->filter, UINT64_MAX, true); /* which warns */

@@ -459,6 +459,9 @@ static int finish(struct receiver *in)
     if (err)
         return err;
     finish_clocks(in);
+    err = store_settle(in->store);
+    if (err)
+        return err;
     err = rundb_finish(in->rundb, in->model);
     if (err)
         receiver_rundb_failed(in, err, "the end of the run");

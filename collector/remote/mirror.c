@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "base/log.h"
 #include "base/retry_timer.h"
 #include "base/ulimit.h"
@@ -20,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,6 +39,7 @@ struct mirror {
     struct mirror_state state, saved; /* as it is; as it was written last */
     int64_t saved_at;
     struct mirror_files files;
+    struct folder_lock lock;
     struct rundb_apply *apply;
     struct watermarks *watermarks; /* of the nodes, in their order; NULL: none came */
     uint8_t (*nodes)[16];
@@ -108,7 +109,8 @@ static bool is_empty(int folder)
     if (!dir && fd >= 0)
         close(fd);
     for (const struct dirent *d; dir && (d = readdir(dir));)
-        count += strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0;
+        count +=
+            strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 && strcmp(d->d_name, FOLDER_LOCK_FILE) != 0;
     if (dir)
         closedir(dir);
     return dir && count == 0;
@@ -132,16 +134,16 @@ static int read_state(struct mirror *m)
     return m->state.is == MIRROR_COMPLETE ? 0 : set_state(m, MIRROR_BEGUN); /* until the server says otherwise */
 }
 
-/* As collector_daemon_lock() does for a collector: the lock is on the directory, and ends with the process. */
+/* A directory has one process that fills it. */
 static int open_directory(struct mirror *m)
 {
     const char *dir = m->o->dir;
     int fd = -1, err = file_make_dirs(dir, 0777);
     if (!err) {
         fd = m->files.folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        err = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0 ? BEZEL_ESYS : 0;
+        err = fd < 0 ? BEZEL_ESYS : folder_lock(fd, &m->lock);
     }
-    if (err && fd >= 0 && errno == EWOULDBLOCK)
+    if (err == BEZEL_EBUSY)
         return fail(m, BEZEL_EBUSY, "BEZEL-MIRROR-BUSY",
                     "%s: another 'bezel mirror' fills this directory, or a collector does: name another directory",
                     dir);
@@ -375,7 +377,7 @@ static int end(struct mirror *m)
 
 int mirror_run(const struct mirror_options *o)
 {
-    struct mirror m = {.o = o, .files = {.folder = -1, .home = o->home != NULL}};
+    struct mirror m = {.o = o, .files = {.folder = -1, .home = o->home != NULL}, .lock = {-1, -1}};
     int err = open_directory(&m);
     bool opened = !err;
     while (opened) {
@@ -398,7 +400,8 @@ int mirror_run(const struct mirror_options *o)
     watermarks_close(m.watermarks);
     free(m.nodes);
     if (m.files.folder >= 0)
-        close(m.files.folder); /* with its lock: nobody takes the run for one that goes on */
+        close(m.files.folder);
+    folder_unlock(&m.lock); /* nobody takes the run for one that goes on */
     if (!err)
         note_caught_up(&m);
     return err;

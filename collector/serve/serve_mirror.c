@@ -3,6 +3,7 @@
 #include "collector/serve/serve_mirror.h"
 
 #include "base/clock.h"
+#include "base/folder_lock.h"
 #include "collector/serve/serve_files.h"
 #include "collector/serve/serve_reader.h"
 #include "mdr/parts.h"
@@ -202,7 +203,7 @@ static int take_answers(struct serve_mirror *v, int64_t ns)
 /* Whether the collector has finished, and `bezel run` is about to write the last rows. */
 static bool is_closing(const struct serve_mirror *v)
 {
-    return !trace_reader_is_served(v->run) && rundb_has_finished(v->run);
+    return !folder_is_held(v->run) && rundb_has_finished(v->run);
 }
 
 /* Looks for all that there is by now, at least. */

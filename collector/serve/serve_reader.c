@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/folder_lock.h"
 #include "base/saturate.h"
 #include "collector/serve/serve_mirror.h"
 #include "collector/serve/serve_schemas.h"
@@ -12,7 +13,6 @@
 #include "mdr/read_message.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb_live.h"
-#include "run/store/trace_reader.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -222,7 +222,7 @@ static int send_records(struct serve_reader *s)
 /* Whether a collector serves the run, or has died before it finished: then another one may go on with it. */
 static bool is_unfinished(const struct serve_reader *s)
 {
-    return trace_reader_is_served(s->run) || (goes_on(s) && !rundb_has_finished(s->run));
+    return folder_is_held(s->run) || (goes_on(s) && !rundb_has_finished(s->run));
 }
 
 static int follow(struct serve_reader *s)

@@ -352,6 +352,8 @@ static int put_last_properties(struct run *r)
         err = put_unended(r, f);
     if (!err && r->state.unmanaged)
         err = rundb_put_int(f, RUNDB_UNMANAGED, 1);
+    if (!err && r->behind)
+        err = rundb_put_int(f, RUNDB_BEHIND, 1);
     if (!err && r->trigger.number)
         err = rundb_put_int(f, RUNDB_SNAPSHOTS_REFUSED, (int64_t)r->trigger.refused);
     if (!err)
@@ -414,6 +416,7 @@ static void read_stored_trace(struct run *r)
             "the trace holds");
         return;
     }
+    r->behind = true;
     if (status > 0)
         daemon_last_messages(d, words, sizeof words);
     if (!words[0])

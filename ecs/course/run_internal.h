@@ -64,6 +64,7 @@ struct run {
     enum message_ending ending; /* how programs are ended, once they are */
     bool launch_pending;        /* a launcher did not take a program: soon again */
     bool undrained;             /* draining was given up */
+    bool behind;                /* nothing has made up for that */
     bool store_unclean;         /* the collector last ended with an error or signal: run.db may lag behind the trace */
     uint64_t drain_mark;        /* changes when draining makes progress */
     struct snapshot_trigger trigger; /* of snapshots that triggers start */

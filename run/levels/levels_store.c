@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,7 +85,8 @@ int levels_store_open(struct levels_store *s, const char *run, const char *id)
     s->folder = open_folder(path);
     if (s->folder < 0)
         s->folder = open_cache(run, id);
-    s->writes = s->folder >= 0 && flock(s->folder, LOCK_EX | LOCK_NB) == 0;
+    s->lock = (struct folder_lock){-1, -1};
+    s->writes = s->folder >= 0 && folder_lock(s->folder, &s->lock) == 0;
     levels_store_measure(s);
     s->block = malloc(LEVELS_BLOCK_BYTES);
     return s->block ? 0 : BEZEL_ENOMEM;
@@ -105,6 +105,7 @@ void levels_store_close(struct levels_store *s)
     levels_store_rest(s);
     if (s->folder >= 0)
         close(s->folder);
+    folder_unlock(&s->lock);
     s->folder = -1;
     for (size_t i = 0; i < LEVELS_CACHED; i++)
         free(s->cache[i].bytes);

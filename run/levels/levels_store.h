@@ -11,6 +11,7 @@
 #ifndef BEZEL_RUN_LEVELS_LEVELS_STORE_H
 #define BEZEL_RUN_LEVELS_LEVELS_STORE_H
 
+#include "base/folder_lock.h"
 #include "run/levels/levels_tree.h"
 
 #include <sys/types.h>
@@ -28,7 +29,8 @@ struct levels_cached {
 };
 
 struct levels_store {
-    int folder;                     /* -1: there is none */
+    int folder; /* -1: there is none */
+    struct folder_lock lock;
     bool writes;                    /* it is ours to write in */
     size_t block_bytes;             /* LEVELS_BLOCK_BYTES, but for tests */
     uint64_t kept;                  /* bytes of all its files, as they were when last measured, and blocks since */

@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "base/log.h"
 #include "base/saturate.h"
 #include "run/read/run_missing.h"
-#include "run/store/trace_reader.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ bool run_reader_goes_on(const char *run)
 {
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%.*s/experiment.yaml", PATH_MAX, run);
-    return file_is_locked(path) || trace_reader_is_served(run);
+    return file_is_locked(path) || folder_is_held(run);
 }
 
 /* ---- what is found ----------------------------------------------------------------------------------------------- */

@@ -90,6 +90,12 @@ const char *rundb_ways_key(int64_t row, char key[RUNDB_WAYS_KEY]);
 #define RUNDB_UNMANAGED "unmanaged"
 
 /**
+ * Property: a collector did not end in order, and none has read the stored trace since: the books may have less than
+ * that, unless RUNDB_FINISHED is set.
+ */
+#define RUNDB_BEHIND "behind"
+
+/**
  * Property: the run was made out of a trace of another tool (`bezel import`); by whom and as what that was written. Its
  * books have what the source counted.
  */

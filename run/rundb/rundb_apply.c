@@ -88,7 +88,7 @@ static void write_name(sqlite3_str *out, int table, sqlite3_stmt *columns, int i
 /* Properties that `bezel run` alone writes. A server that has them, too, does not replace them. */
 #define OF_HOME                                                                                                        \
     "(?1 IN ('run', 'name', '" RUNDB_EXPERIMENT "', 'started', 'ended', 'ended_by', 'outcome', '" RUNDB_UNDRAINED      \
-    "', '" RUNDB_UNENDED "', '" RUNDB_UNMANAGED "', '" RUNDB_SNAPSHOTS_REFUSED                                         \
+    "', '" RUNDB_UNENDED "', '" RUNDB_UNMANAGED "', '" RUNDB_BEHIND "', '" RUNDB_SNAPSHOTS_REFUSED                     \
     "') OR ?1 GLOB 'versions.*' OR ?1 GLOB 'host.*')"
 
 static const char put_property[] = "INSERT OR REPLACE INTO properties(key, value) SELECT ?1, ?2 WHERE NOT (" OF_HOME

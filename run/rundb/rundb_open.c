@@ -3,6 +3,7 @@
 #include "run/rundb/rundb_sqlite.h"
 
 #include "base/clock.h"
+#include "base/folder_lock.h"
 #include "base/grow.h"
 #include "base/ulimit.h"
 
@@ -413,6 +414,10 @@ int rundb_open_database(const char *run, sqlite3 **db)
         return BEZEL_EINVAL;
     if (lstat(path, &st) != 0)
         return err_from_errno(errno);
+    if (folder_holder(run) == FOLDER_HELD_ELSEWHERE) /* SQLite's index of its log is in memory of one machine */
+        return rundb_refuse(BEZEL_EBUSY,
+                            "a collector on another machine is writing it, and only a part of that can be seen here: "
+                            "read the run on that machine, or from there (store.serve)");
     int err = open_read(run, st.st_size, NULL, db);
     if (err && err != BEZEL_EBUSY && err != BEZEL_ENOENT && err != BEZEL_EVERSION && err != BEZEL_EMALFORMED &&
         err != BEZEL_ETIMEDOUT && open_read(run, st.st_size, ALONE, db) == 0)

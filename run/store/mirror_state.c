@@ -4,9 +4,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "base/plain.h"
 #include "base/units.h"
-#include "run/store/trace_reader.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -188,7 +188,7 @@ void mirror_state_look(const char *run, struct mirror_look *look)
     struct mirror_state s;
     struct text t = {look->text, sizeof look->text};
     int is = mirror_state_read(run, &s);
-    bool partial = is < 0 || (is > 0 && s.is != MIRROR_COMPLETE), filled = partial && trace_reader_is_served(run);
+    bool partial = is < 0 || (is > 0 && s.is != MIRROR_COMPLETE), filled = partial && folder_is_held(run);
     *look = (struct mirror_look){.partial = partial,
                                  .grows = partial && s.grows,
                                  .stale = partial && s.is != MIRROR_STORED && (!filled || s.is == MIRROR_CUT)};

@@ -123,12 +123,26 @@ static void lru_put(struct store *s, struct model_stream *stream)
     s->newest = stream;
 }
 
+/* A network file system may have taken bytes that it cannot store, and says so when the file is closed. */
 static void stream_close(struct store *s, struct model_stream *stream)
 {
+    char path[PATH_MAX];
     lru_take(s, stream);
-    close(stream->fd);
+    if (close(stream->fd) != 0 && !s->lasting) {
+        int sys = errno;
+        store_fail(s, sys, store_path(s, stream->process->node, stream, path, sizeof path) == 0 ? path : s->run);
+        s->lasting = true;
+    }
     stream->fd = -1;
     s->open--;
+}
+
+int store_settle(struct store *s)
+{
+    while (s->oldest)
+        stream_close(s, s->oldest);
+    errno = s->failure;
+    return s->lasting && s->sync == STORE_SYNC_NEVER ? err_from_errno(s->failure) : 0;
 }
 
 void store_close(struct store *s)

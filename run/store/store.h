@@ -46,6 +46,12 @@ struct store;
  */
 int store_open(const char *run, int64_t sync, struct store **s) BEZEL_MUST_CHECK;
 
+/**
+ * Closes the files of all streams. Returns 0; or, where nothing is synced, an error with errno: the file system has
+ * lost a part of what it took of store_failure()'s file, or of others.
+ */
+int store_settle(struct store *s) BEZEL_MUST_CHECK;
+
 /** Closes all files, also of streams, and frees the reserve. NULL is allowed. */
 void store_close(struct store *s);
 

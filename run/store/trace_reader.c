@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -350,15 +349,4 @@ uint64_t trace_reader_trace_bytes(const char *run)
     char path[PATH_MAX];
     return snprintf(path, sizeof path, "%s/trace", run) < (int)sizeof path ? sum_directory(AT_FDCWD, path, node_bytes)
                                                                            : 0;
-}
-
-/* The collector holds a lock on the directory. Trying it holds it only for a moment. */
-bool trace_reader_is_served(const char *run)
-{
-    int fd = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    bool served = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    close(fd);
-    return served;
 }

@@ -151,7 +151,4 @@ int trace_reader_list(const char *trace, int (*each)(const char *path, void *con
  */
 uint64_t trace_reader_trace_bytes(const char *run);
 
-/** Whether a collector serves run directory `run` now: it holds the lock on it. */
-bool trace_reader_is_served(const char *run);
-
 #endif

@@ -9,6 +9,7 @@
 #include "mdr/builtin.h"
 #include "resmgr/agent/agent.h"
 #include "run/rundb/rundb.h"
+#include "run/rundb/rundb_live.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -611,6 +612,8 @@ static void judge_notes(struct verdict *v, const struct summary *s)
         if (verdict_is_uncounted(s, i) && v->uncounted++ == 0)
             v->why_uncounted = s->notes[i].code;
     }
+    if (summary_property_number(s, RUNDB_BEHIND) && !summary_property_number(s, RUNDB_FINISHED) && v->uncounted++ == 0)
+        v->why_uncounted = "BEZEL-RUN-BEHIND";
     v->balanced = v->balanced && v->clock_gaps == 0 && v->uncounted == 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "base/ulimit.h"
 #include "run/rundb/rundb_live.h"
 #include "run/rundb/rundb_sections.h"
@@ -118,7 +119,7 @@ struct model_node *verify_look_again(struct verify_walk *w, int *err)
 
 bool verify_is_left(struct verify_walk *w)
 {
-    w->v->totals.served = w->v->totals.served || (w->run && trace_reader_is_served(w->run));
+    w->v->totals.served = w->v->totals.served || (w->run && folder_is_held(w->run));
     return !w->v->totals.served;
 }
 
@@ -396,8 +397,7 @@ static bool has_no_trace(const char *run)
 static void report_unread(struct verify_walk *w, int err)
 {
     if (err == BEZEL_EBUSY)
-        report(w->v, VERIFY_INCOMPLETE, "busy", "run.db", NULL,
-               "another program has locked it: the run cannot be verified now");
+        report(w->v, VERIFY_INCOMPLETE, "busy", "run.db", NULL, "the run cannot be verified now: %s", rundb_why(err));
     else if (err == BEZEL_ENOENT && has_no_trace(w->run))
         report(w->v, VERIFY_INCOMPLETE, "begun", "run.db", NULL, "the run has neither a database nor a trace yet");
     else
@@ -412,7 +412,7 @@ int verify_run(struct verify *v, const char *run)
     struct mirror_look mirror;
     mirror_state_look(run, &mirror);
     v->partial = mirror.partial;
-    v->totals.served = trace_reader_is_served(run);
+    v->totals.served = folder_is_held(run);
     if (mirror.text[0])
         report(v, VERIFY_INCOMPLETE, "mirror", MIRROR_STATE_FILE, NULL, "%.*s", (int)strlen(mirror.text) - 1,
                mirror.text);

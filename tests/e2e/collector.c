@@ -147,7 +147,8 @@ static void assert_summary_agrees(const struct collector_fixture *t)
 
 static void leaves_no_other_file(const struct collector_fixture *t)
 {
-    assert_int_equal(shell_number(t, "find $RUN -type f | wc -l"), 1 + 1 + 3); /* run.db, metadata, streams */
+    assert_int_equal(shell_number(t, "find $RUN -type f | wc -l"),
+                     1 + 1 + 1 + 3); /* .lock, run.db, metadata, streams */
 }
 
 TEST_WITH(setup, teardown, a_run_over_ipc_is_stored_and_readable)

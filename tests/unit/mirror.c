@@ -3,6 +3,7 @@
 /* Mirrors of runs that grow, end, are damaged, or expire, through kills and cuts. */
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "mdr/link/link.h"
 #include "run/store/cover.h"
 #include "run/store/mirror_state.h"
@@ -224,7 +225,7 @@ static void assert_complete(void)
     assert_int_equal(state.is, MIRROR_COMPLETE);
     mirror_state_look(copy, &look);
     assert_false(look.partial || look.grows || look.stale || look.text[0]);
-    assert_false(trace_reader_is_served(copy));
+    assert_false(folder_is_held(copy));
 }
 
 /* ---- runs that grow and end -------------------------------------------------------------------------------------- */
@@ -237,7 +238,7 @@ static void a_run_that_grows_is_followed_to_its_end(void **state)
     serve(&s, "tcp://127.0.0.1:*", NULL);
     pid_t pid = mirror(s.server.endpoint, NULL);
     await_caught_up();
-    assert_true(trace_reader_is_served(copy));
+    assert_true(folder_is_held(copy));
     mirror_state_look(copy, &look);
     assert_true(look.partial && look.grows && !look.stale);
     assert_non_null(strstr(look.text, "This is a mirror of tcp://127.0.0.1:"));
