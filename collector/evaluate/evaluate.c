@@ -95,6 +95,16 @@ static int begin(struct evaluate *e, uint32_t metric)
     return err;
 }
 
+/* Whether a program has recorded already, of which an earlier life of the collector, or nobody, evaluated a part. */
+static bool has_begun(const struct model *m)
+{
+    for (const struct model_node *node = m->nodes; node; node = node->next)
+        for (const struct model_process *p = node->processes; p; p = p->next)
+            if (p->role == ROLE_SUT)
+                return true;
+    return false;
+}
+
 const char *evaluate_configure(struct evaluate *e, const char *text, int64_t now)
 {
     if (e->text && strcmp(e->text, text) == 0)
@@ -108,6 +118,7 @@ const char *evaluate_configure(struct evaluate *e, const char *text, int64_t now
     e->text = strdup(text);
     e->configured++;
     e->began = advance(e, now);
+    e->follows = has_begun(e->model);
     err = e->text ? 0 : BEZEL_ENOMEM;
     for (uint32_t i = 0; i < e->experiment->limit_count && !err; i++)
         if (experiment_limit_is_on_interval(e->experiment, &e->experiment->limits[i]))
@@ -268,9 +279,8 @@ static struct message_value value_of(const struct evaluate *e, uint32_t limit)
     struct message_value none = {.limit = limit, .state = m->any ? PARTIAL_UNKNOWN : PARTIAL_NONE};
     struct interval_value v;
     bool is_run_clock = memcmp(e->model->clock, e->model->run_clock, sizeof e->model->clock) == 0;
-    none.lack = !is_run_clock                                                  ? LACK_CLOCKS
-                : e->now - e->began < e->experiment->metrics[l->metric].window ? LACK_BEGIN
-                                                                               : LACK_RECORDS;
+    bool begins = e->follows && e->now - e->began < e->experiment->metrics[l->metric].window;
+    none.lack = !is_run_clock ? LACK_CLOCKS : begins ? LACK_BEGIN : LACK_RECORDS;
     if (!is_run_clock || none.lack == LACK_BEGIN || !find_worst(e, l, &v) || !isfinite(v.value))
         return none;
     int64_t age = e->now > v.newest ? saturate_sub(e->now, v.newest) : 0;

@@ -29,6 +29,7 @@ struct evaluate {
     uint32_t configured;           /* how often one was */
     uint64_t life;
     int64_t began, now; /* run's time: of the configuration; the latest */
+    bool follows;       /* others evaluated before: no value is known until a window has passed */
     struct evaluated metrics[EXPERIMENT_METRICS_MAX];
     struct interval_times times; /* of metrics whose records end here */
     bool times_full;             /* which was told */

@@ -135,8 +135,20 @@ TEST_WITH(start, end, records_of_two_nodes_belong_together_in_any_order)
     assert_int_equal(value(0)->lack, LACK_RECORDS);
 }
 
-TEST_WITH(start, end, the_first_window_is_unknown)
+TEST_WITH(start, end, the_first_window_counts_from_the_first_record_on)
 {
+    assert_null(evaluate_configure(e, text, now));
+    assert_int_equal(value(0)->lack, LACK_RECORDS);
+    frame(1, 5);
+    assert_int_equal(value(0)->state, PARTIAL_KNOWN);
+    assert_true(value(0)->value == 5e6);
+}
+
+/* Of what was evaluated in an earlier life of the collector nothing is known. */
+TEST_WITH(start, end, the_first_window_of_a_later_life_is_unknown)
+{
+    model.nodes = &nodes[0];
+    nodes[0].processes = &processes[0];
     assert_null(evaluate_configure(e, text, now));
     frame(1, 5);
     assert_int_equal(value(0)->state, PARTIAL_UNKNOWN);
@@ -145,6 +157,7 @@ TEST_WITH(start, end, the_first_window_is_unknown)
     now += WINDOW - 8 * CLOCK_MS;
     frame(2, 5);
     assert_int_equal(value(0)->state, PARTIAL_KNOWN);
+    model.nodes = NULL;
 }
 
 /* Its beginning may have come before the collector was started again. */
