@@ -87,6 +87,23 @@ static void warn_no_process(struct reader *r, const struct tree *t, const struct
                 diagnostics_quote(interval->processes[i]).s);
 }
 
+/* Whether metric `m` knows records only by polling: the built-in ratios and the CPU use are known by counters. */
+static bool needs_polls(const struct experiment_metric *m)
+{
+    return m->kind != METRIC_LOST && m->kind != METRIC_EN_ROUTE && experiment_metric_reads_records(m);
+}
+
+/* Flight recorders are not polled. */
+static bool is_unpolled(const struct experiment *e, const struct experiment_metric *m)
+{
+    return e->sensing.when_full == WHEN_FULL_OVERWRITE && !experiment_attaches(e) && needs_polls(m);
+}
+
+static void warn_unpolled(struct reader *r, const struct tree *t)
+{
+    reader_warn(r, t, "stays unknown: the rings of flight recorders ('when-full: overwrite') are not polled");
+}
+
 static void warn_blind_metric(struct reader *r, const struct tree *t, const struct experiment *e,
                               const struct experiment_metric *m)
 {
@@ -95,9 +112,8 @@ static void warn_blind_metric(struct reader *r, const struct tree *t, const stru
     enum experiment_sampler by = aspect ? experiment_sampler_of(aspect) : EXPERIMENT_SAMPLERS;
     if (by != EXPERIMENT_SAMPLERS)
         warn_sampled_metric(r, t, e, m, by);
-    else if (e->sensing.when_full == WHEN_FULL_OVERWRITE && !experiment_attaches(e) &&
-             experiment_metric_reads_records(m))
-        reader_warn(r, t, "stays unknown: the rings of flight recorders ('when-full: overwrite') are not polled");
+    else if (is_unpolled(e, m))
+        warn_unpolled(r, t);
     else
         for (uint32_t i = 0; (aspect = experiment_metric_aspect(m, i)); i++, at = at->next) {
             warn_blind_aspect(r, at, e, m, aspect);
@@ -109,8 +125,15 @@ static void warn_blind_metric(struct reader *r, const struct tree *t, const stru
 static void warn_blind_metrics(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
-    for (uint32_t i = 0; t; t = t->next, i++)
-        warn_blind_metric(r, t, e, &e->metrics[i]);
+    uint32_t defined = 0;
+    for (; t; t = t->next, defined++)
+        warn_blind_metric(r, t, e, &e->metrics[defined]);
+    t = check_entries(tree_get(root, "limits"), e->limit_count); /* a built-in metric need not be defined */
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        const struct experiment_limit *l = &e->limits[i];
+        if (l->text && l->metric >= (int)defined && is_unpolled(e, &e->metrics[l->metric]))
+            warn_unpolled(r, tree_get(t, l->kind == LIMIT_HOLD ? "hold" : "expect"));
+    }
 }
 
 /* In a stream of packets what was only counted is missing as what was lost is, of whatever aspect. */

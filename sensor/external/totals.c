@@ -3,6 +3,25 @@
 #include "sensor/external/external_internal.h"
 #include "sensor/external/reduce.h"
 
+/* Records that the rings of `p` can hold at most: slots. */
+static uint64_t room_of(const struct external_process *p)
+{
+    uint64_t slots = 0;
+    for (uint32_t i = 0; i < p->at->ring_count; i++)
+        slots += p->at->rings[i].reader.ring ? p->at->rings[i].reader.bytes / RING_SLOT_BYTES : 0;
+    return slots;
+}
+
+/* Of the records that no snapshot has read, those that have no room in overwriting rings are known to be lost. */
+static void count_overwritten(const struct external_process *p, struct external_totals *t)
+{
+    uint64_t room = room_of(p);
+    if (t->in_rings <= room)
+        return;
+    t->overwritten += t->in_rings - room;
+    t->in_rings = room;
+}
+
 /* Brings the totals of `p` up to date. False: its counters are impossible. */
 static bool refresh(struct external *x, struct external_process *p)
 {
@@ -27,6 +46,8 @@ static bool refresh(struct external *x, struct external_process *p)
     uint64_t gone =
         t.full + t.off + t.no_ring + t.window + t.spool + t.overwritten + p->unfinished + packetized + t.reduced;
     t.in_rings = t.produced > gone ? t.produced - gone : 0; /* counters are read one by one */
+    if (p->at->when_full == SEGMENT_OVERWRITE)
+        count_overwritten(p, &t);
     p->totals = t;
     return true;
 }

@@ -22,6 +22,20 @@ static void record_many(void *unused)
         bezel_record(tick, i);
 }
 
+static _Atomic bool *may_end; /* shared with the program */
+
+static void record_many_and_stay(void *unused)
+{
+    record_many(unused);
+    while (!*may_end)
+        clock_sleep_until(clock_now() + CLOCK_MS);
+}
+
+static bool many_were_produced(struct fixture *f)
+{
+    return external_totals(f->external).produced == MANY;
+}
+
 static void assert_flow(struct fixture *f, uint64_t produced, uint64_t full, uint64_t in_rings, uint64_t in_window)
 {
     struct external_totals flow = external_totals(f->external);
@@ -62,6 +76,31 @@ TEST(every_record_is_somewhere)
     assert_int_equal(f.records, RING);
     assert_flow(&f, MANY, MANY - RING, 0, 0);
     fixture_end(&f);
+}
+
+/* While no snapshot reads its ring: what has no room there is lost, and no longer under way. */
+TEST(a_flight_recorder_has_lost_what_its_ring_cannot_hold)
+{
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    setenv("BEZEL_WHEN_FULL", "overwrite", 1);
+    fixture_open(&f);
+    may_end = mmap(NULL, sizeof *may_end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(may_end != MAP_FAILED);
+    pid_t pid = fixture_spawn(record_many_and_stay, NULL);
+    fixture_until(&f, many_were_produced);
+    struct external_totals flow = external_totals(f.external);
+    assert_int_equal(flow.overwritten, MANY - RING);
+    assert_int_equal(flow.in_rings, RING);
+    *may_end = true;
+    fixture_wait(pid);
+    fixture_until(&f, nobody_is_left);
+    flow = external_totals(f.external);
+    assert_int_equal(flow.produced, MANY);
+    assert_int_equal(flow.overwritten, MANY - f.records);
+    assert_int_equal(flow.in_rings, 0);
+    fixture_end(&f);
+    munmap((void *)may_end, sizeof *may_end);
+    unsetenv("BEZEL_WHEN_FULL");
 }
 
 TEST(a_full_window_is_reported)
@@ -143,8 +182,6 @@ TEST(a_record_that_was_never_finished_is_in_no_ring_once_its_process_is_closed)
     assert_flow(&f, MANY + 1, MANY - RING, 0, 0);
     fixture_end(&f);
 }
-
-static _Atomic bool *may_end; /* shared with the program */
 
 static void record_and_stay(void *unused)
 {
