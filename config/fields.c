@@ -77,6 +77,13 @@ static bool has_address(const void *node)
     return ((const struct experiment_node *)node)->address;
 }
 
+/* "local" overrides an inventory that knows the node, on whatever machine the printed file is read. */
+static void print_address(const void *from, FILE *out)
+{
+    const char *address = *(const char *const *)from;
+    schema_print_text(address ? address : "local", out);
+}
+
 static void print_on_loss(const void *from, FILE *out)
 {
     const struct experiment_loss *loss = from;
@@ -88,8 +95,7 @@ static void print_on_loss(const void *from, FILE *out)
 
 const struct schema_field schema_node[] = {
     {SCHEMA_ROW_OWN("dir", IN(experiment_node, dir), fields_read_dir), .print = schema_print_char, .quiet = true},
-    {SCHEMA_ROW_OWN("address", IN(experiment_node, address), fields_read_address), .print = schema_print_char,
-     .quiet = true},
+    {SCHEMA_ROW_OWN("address", IN(experiment_node, address), fields_read_address), .print = print_address},
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment_node, key), .quiet = true},
     {SCHEMA_ROW_OWN("on-loss", IN(experiment_node, on_loss), fields_read_on_loss), .print = print_on_loss,
      .is_used = has_address},

@@ -236,3 +236,30 @@ TEST(a_resolved_file_is_an_experiment)
     inventory_resolved_free(&r);
     inventory_free(&all);
 }
+
+/* What `bezel check --print` prints of a file means the same nodes, read with the inventory again. */
+TEST(a_printed_file_means_the_same_nodes)
+{
+    static const char file[] =
+        "experiment: t\nnodes: {desk1: {address: local}}\nprocesses: [{name: p, node: desk1, command: x}]\n";
+    struct inventory all;
+    struct inventory_resolved r;
+    struct experiment *e;
+    struct experiment_diagnostics found;
+    char *text = NULL;
+    size_t n = 0;
+    read_known(&all);
+    assert_int_equal(experiment_read(file, strlen(file), &e, &found), 0);
+    experiment_diagnostics_free(&found);
+    FILE *out = open_memstream(&text, &n);
+    assert_non_null(out);
+    assert_int_equal(experiment_print(e, out), 0);
+    assert_int_equal(fclose(out), 0);
+    experiment_free(e);
+    assert_int_equal(inventory_resolve(&all, "/k", text, n, &r, &found), 0);
+    experiment_diagnostics_free(&found);
+    assert_null(r.text); /* nothing of the inventory's */
+    inventory_resolved_free(&r);
+    inventory_free(&all);
+    free(text);
+}
