@@ -51,7 +51,7 @@ struct work {
     char keys[PATH_MAX];
     const char *name, *address, *packages;
     uint64_t port; /* 0: not given */
-    bool json, rotate, forget;
+    bool json, rotate, forget, home;
 };
 
 /* ---- ls ---------------------------------------------------------------------------------------------------------- */
@@ -269,6 +269,7 @@ static int survey(const struct work *w, const char *ssh, struct node_traits *tra
         return err == BEZEL_EUNREACH ? EXIT_UNREACHABLE : EXIT_FAILED;
     node_packages_find(w->packages, node_trait(traits, "architecture"), packages);
     packages->offer.now = time(NULL);
+    packages->offer.home = w->home;
     node_plan_make(traits, &packages->offer, plan);
     for (unsigned i = 0; i < plan->notes && !plan->refused[0]; i++)
         log_warn("BEZEL-NODE", "%s", plan->note[i]);
@@ -277,7 +278,7 @@ static int survey(const struct work *w, const char *ssh, struct node_traits *tra
     return plan->refused[0] ? EXIT_FAILED : EXIT_OK;
 }
 
-static int copy_packages(const char *ssh, const struct node_packages *packages)
+static int copy_packages(const char *ssh, const struct node_packages *packages, const char *action)
 {
     struct node_request q = {0};
     struct node_traits traits = {0};
@@ -291,7 +292,7 @@ static int copy_packages(const char *ssh, const struct node_packages *packages)
     if (*stage) {
         node_remote_set(&q, "STAGE", stage);
         node_remote_set(&q, "SUMS", sums ? sums : "");
-        int last = node_remote_do(ssh, err ? "drop_stage" : "install_copies", &q, &traits);
+        int last = node_remote_do(ssh, err ? "drop_stage" : action, &q, &traits);
         err = err ? err : last;
     }
     node_remote_forget(&q);
@@ -312,9 +313,9 @@ static int install(const char *ssh, const struct node_traits *traits, const stru
     (void)fflush(stdout);
     if (plan->install == NODE_BY_APT) {
         node_remote_set(&q, "CANDIDATE", node_trait(traits, "candidate"));
-        err = node_remote_do(ssh, "install_apt", &q, &said);
+        err = node_remote_do(ssh, plan->home ? "install_home_apt" : "install_apt", &q, &said);
     } else {
-        err = copy_packages(ssh, packages);
+        err = copy_packages(ssh, packages, plan->home ? "install_home_copies" : "install_copies");
     }
     node_remote_forget(&q);
     return err;
@@ -757,6 +758,8 @@ int cmd_node(int argc, char **argv)
          .least = 1, .most = PORT_MAX},
         {"address", 0, "HOST", "add: the name or number by which it is reached from here (default: ssh's)",
          .value = &w.address},
+        {"home", 0, NULL, "add: where sudo asks for a password, install in the user's home there, without root",
+         .flag = &w.home},
         {"rotate", 0, NULL, "keys: make new keys there, and remove the former ones", .flag = &w.rotate},
         {"forget", 0, NULL, "remove: only here; for a machine that is gone", .flag = &w.forget},
         {"json", 'j', NULL, "ls: print JSON", .flag = &w.json},

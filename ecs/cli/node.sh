@@ -14,6 +14,7 @@ folder=$HOME/.config/bezel/node                  # keys, and how the daemons are
 state=$HOME/.local/state/bezel-node              # of daemons that no service manager starts
 defaults=/etc/default/bezeld-$user
 mark='# Made by `bezel node add`; the last `bezel node remove` removes it.'
+own=$HOME/.local/lib/bezel                       # the packages' files, where they are installed without root
 packages='bezel bezeld bezel-collector libbezel0'
 
 say() { printf 'bezel-node %s\n' "$*"; }
@@ -79,6 +80,7 @@ traits() {
     if bezel=$(command -v bezel); then
         say bezel "$bezel"
         say version "$("$bezel" --version 2>/dev/null | cut -d ' ' -f 2)"
+        [ "$bezel" != "$HOME/.local/bin/bezel" ] || [ ! -d "$own" ] || say own yes
     fi
     say package "$(package_state)"
     say candidate "$(apt-cache policy bezel 2>/dev/null | sed -n 's/^ *Candidate: //p' | grep -v -F '(none)')"
@@ -88,6 +90,7 @@ traits() {
     fi
     if [ -e "/var/lib/systemd/linger/$user" ]; then say linger yes; else say linger no; fi
     say space-usr "$(free_space /usr)"
+    say space-home "$(free_space "$HOME")"
     say space-tmp "$(free_space "${TMPDIR:-/tmp}")"
     say shm "$(free_space /dev/shm)"
     recall
@@ -120,7 +123,7 @@ install_packages() {
     for package in $packages; do
         dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' || new="$new $package"
     done
-    said=$(apt_get install "$@") && return
+    said=$(apt_get install "$@") && { drop_home && return; }
     # shellcheck disable=SC2086 # names
     [ -z "$new" ] || root dpkg --purge --force-depends $new >/dev/null 2>&1
     if [ "$(package_state)" = broken ]; then
@@ -138,13 +141,95 @@ install_apt() {
     say installed "$CANDIDATE"
 }
 
-install_copies() {
-    take_turn
+check_copies() {
     trap drop_stage EXIT
+    take_turn
     wrong=$(cd "$STAGE" && printf '%s\n' "$SUMS" | sha256sum -c --strict --quiet 2>&1) ||
         fail "the packages did not arrive as they were sent ($(printf '%s\n' "$wrong" | head -n 1)), and nothing was installed: try again"
     chmod 755 "$STAGE" && chmod 644 "$STAGE"/*.deb
+}
+
+install_copies() {
+    check_copies
     install_packages "$STAGE"/*.deb
+    say installed copies
+}
+
+# ---- Packages in the user's home ---------------------------------------------------------------------------------------------
+
+# Downloads into $STAGE what the packages "$@", names or files, need and this machine lacks, and those of them that are names.
+fetch_lacking() {
+    said=$(apt_get_plainly -s install "$@") ||
+        fail "apt there does not have what the packages need, and nothing was done: $(why_apt "$said")"
+    lacking=$(printf '%s\n' "$said" | awk '$1 == "Inst" { print $2 }')
+    for package in $lacking; do
+        set -- "$STAGE/${package%%:*}"_*.deb
+        [ ! -e "$1" ] || continue
+        said=$(cd "$STAGE" && apt_get_plainly download "${package}${CANDIDATE:+$(version_of "$package")}") ||
+            fail "package $package, which Bezel needs there, cannot be fetched, and nothing was installed: $(why_apt "$said")"
+    done
+}
+version_of() { case " $packages " in *" $1 "*) echo "=$CANDIDATE" ;; esac; }
+apt_get_plainly() { apt-get -q -y -o Debug::NoLocking=1 --no-install-recommends "$@" </dev/null 2>&1; }
+
+# Unpacks the packages in $STAGE beside what is there, sees that the programs start, and puts them into its place. A program
+# is called by a script, which says where those libraries are that the machine lacks.
+unpack_home() {
+    rm -rf "$own.new"
+    mkdir -p "$own.new" "$HOME/.local/bin" || fail "cannot make the folders $own and $HOME/.local/bin"
+    for file in "$STAGE"/*.deb; do
+        said=$(dpkg-deb -x "$file" "$own.new" 2>&1) || break
+        said=
+    done
+    libraries=
+    for path in "$own.new"/usr/lib/*-linux-gnu* "$own.new"/lib/*-linux-gnu*; do
+        [ ! -d "$path" ] || libraries=$libraries${libraries:+:}$path
+    done
+    for program in bezel bezeld bezel-launcher bezel-collector; do
+        [ -z "$said" ] || break
+        said=$(LD_LIBRARY_PATH=$libraries "$own.new/usr/bin/$program" --version 2>&1) && said=
+    done
+    if [ -n "$said" ]; then
+        rm -rf "$own.new"
+        fail "the programs do not start there, and nothing was installed: $(printf '%s\n' "$said" | head -n 1)"
+    fi
+    rm -rf "$own.old"
+    [ ! -e "$own" ] || mv "$own" "$own.old"
+    mv "$own.new" "$own" && rm -rf "$own.old"
+    libraries=$(printf '%s' "$libraries" | sed "s|${own}.new/|$own/|g")
+    for program in "$own"/usr/bin/*; do
+        name=${program##*/}
+        printf '#!/bin/sh\nLD_LIBRARY_PATH=%s${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} exec %s "$@"\n' "$libraries" "$program" \
+            >"$HOME/.local/bin/$name.new" && chmod 755 "$HOME/.local/bin/$name.new" &&
+            mv "$HOME/.local/bin/$name.new" "$HOME/.local/bin/$name" || fail "cannot write $HOME/.local/bin/$name"
+    done
+}
+
+# Packages of the system's take its place.
+drop_home() {
+    [ -d "$own" ] || return 0
+    for program in "$HOME"/.local/bin/*; do ! grep -q -s -F "exec $own/usr/bin/" "$program" || rm -f "$program"; done
+    rm -rf "$own"
+}
+
+install_home_apt() {
+    take_turn
+    stage
+    STAGE=$made
+    trap drop_stage EXIT
+    wanted=
+    for package in $packages; do wanted="$wanted $package=$CANDIDATE"; done
+    # shellcheck disable=SC2086 # words
+    fetch_lacking $wanted
+    unpack_home
+    say installed "$CANDIDATE"
+}
+
+install_home_copies() {
+    check_copies
+    CANDIDATE=
+    fetch_lacking "$STAGE"/*.deb
+    unpack_home
     say installed copies
 }
 

@@ -94,27 +94,28 @@ static bool has_root(const struct node_traits *traits)
     return is(traits, "root", "self") || is(traits, "root", "sudo");
 }
 
-/* Why nothing can be installed without root, and what to do. */
-static void refuse_without_root(const struct node_traits *traits, struct node_plan *plan)
+/* Where sudo asks for a password, that may be permitted, so the operator chooses the home folder. */
+static void plan_home(const struct node_traits *traits, const struct node_offer *offer, struct node_plan *plan)
 {
     const char *user = node_trait(traits, "user");
-    if (is(traits, "root", "password"))
+    plan->home = !is(traits, "root", "password") || offer->home || is(traits, "own", "yes");
+    if (!plan->home)
         refuse(plan,
                "installing needs root there, and sudo asks %s for a password, which is not waited for: permit it for "
-               "this time (a line '%s ALL=(ALL) NOPASSWD: ALL' in /etc/sudoers.d), or install the packages there by "
-               "hand, then try again",
-               user, user);
-    else
-        refuse(plan,
-               "installing needs root there, and %s has no sudo: connect as root, or install Bezel there by hand (in "
-               "a home folder, too: docs/INSTALL.md), then try again",
-               user);
+               "this time (a line '%s ALL=(ALL) NOPASSWD: ALL' in /etc/sudoers.d), install the packages there by "
+               "hand, or have it installed in %s's home with --home",
+               user, user, user);
+    note(plan,
+         "without root Bezel is installed in %s/.local, for %s alone: a program that links libbezel finds it there if "
+         "an experiment starts it, else with LD_LIBRARY_PATH (docs/INSTALL.md)",
+         node_trait(traits, "home"), user);
 }
 
 /* Packages that are copied must be for that machine, and have room there. */
 static void check_copy(const struct node_traits *traits, const struct node_offer *offer, struct node_plan *plan)
 {
     uint64_t needed = offer->bytes / 1024 * UNPACKED;
+    uint64_t room = number(traits, plan->home ? "space-home" : "space-usr");
     const char *candidate = node_trait(traits, "candidate");
     if (!offer->folder)
         refuse(plan,
@@ -129,12 +130,13 @@ static void check_copy(const struct node_traits *traits, const struct node_offer
                "the packages in %s were made for %s, and that machine has %s: make them on a machine with %s, and name "
                "their folder with --packages",
                offer->folder, offer->release, node_trait(traits, "release"), node_trait(traits, "release"));
-    else if (number(traits, "space-tmp") < offer->bytes / 1024 || number(traits, "space-usr") < needed)
+    else if (number(traits, "space-tmp") < offer->bytes / 1024 || room < needed)
         refuse(plan,
                "there is too little space: the packages take %s in its folder for temporary files and about %s in "
-               "/usr; it has %s and %s",
+               "%s; it has %s and %s",
                units_bytes(offer->bytes).s, units_bytes(needed * 1024).s,
-               units_bytes(number(traits, "space-tmp") * 1024).s, units_bytes(number(traits, "space-usr") * 1024).s);
+               plan->home ? node_trait(traits, "home") : "/usr", units_bytes(number(traits, "space-tmp") * 1024).s,
+               units_bytes(room * 1024).s);
 }
 
 /* What is installed there stays, if it is what is wanted. */
@@ -149,18 +151,18 @@ static void plan_install(const struct node_traits *traits, const struct node_off
     if (order > 0)
         refuse(plan, "it has bezel %s, which is newer than this machine's %s: upgrade this machine first", version,
                offer->version);
-    else if (*version && strcmp(path, "/usr/bin/bezel") != 0)
+    else if (*version && strcmp(path, "/usr/bin/bezel") != 0 && !is(traits, "own", "yes"))
         refuse(plan,
                "%s there is version %s, and no package's: install version %s in its place, or remove it, then try "
                "again",
                path, version, offer->version);
-    else if (!has_root(traits))
-        refuse_without_root(traits, plan);
     else if (!is(traits, "apt", "yes"))
         refuse(plan,
                "that machine has %s, which has no apt: install Bezel %s there by hand (docs/INSTALL.md), then "
                "try again",
                node_trait(traits, "release"), offer->version);
+    else if (!has_root(traits))
+        plan_home(traits, offer, plan);
     if (plan->refused[0])
         return;
     const char *candidate = node_trait(traits, "candidate");
@@ -176,7 +178,7 @@ static void plan_install(const struct node_traits *traits, const struct node_off
 static void plan_service(const struct node_traits *traits, struct node_plan *plan)
 {
     const char *user = node_trait(traits, "user");
-    bool units = is(traits, "units", "yes") || plan->install != NODE_HAS_IT;
+    bool units = is(traits, "units", "yes") || (plan->install != NODE_HAS_IT && !plan->home);
     plan->service = is(traits, "systemd", "yes") && has_root(traits) && units;
     plan->launcher = !is(traits, "uid", "0");
     if (!plan->launcher)

@@ -36,6 +36,7 @@ struct node_offer {
     const char *release;      /* for which they were made: "debian 12" */
     uint64_t bytes;           /* of all files that are copied */
     int64_t now;              /* s, the wall clock here when the traits came */
+    bool home;                /* it may be installed in a home folder, though sudo would do it for a password */
 };
 
 enum node_install { NODE_HAS_IT, NODE_BY_APT, NODE_BY_COPY };
@@ -43,6 +44,7 @@ enum node_install { NODE_HAS_IT, NODE_BY_APT, NODE_BY_COPY };
 struct node_plan {
     char refused[NODE_SENTENCE_MAX]; /* why it cannot be; "": it can */
     enum node_install install;
+    bool home;     /* it is installed in its user's home folder, without root */
     bool service;  /* systemd starts it; else it is started once, as programs of the user's */
     bool launcher; /* programs are started there */
     unsigned notes;

@@ -20,7 +20,7 @@ static const char *const usual[] = {
     "linger no", "space-usr 999999", "space-tmp 999999", "shm 999999", "time 1000",
 };
 
-static const struct node_offer offered = {"0.2.0", "/packages", "amd64", "debian 12", 4 << 20, 1000};
+static const struct node_offer offered = {"0.2.0", "/packages", "amd64", "debian 12", 4 << 20, 1000, false};
 
 struct row {
     const char *traits[4]; /* that differ from the usual ones */
@@ -40,7 +40,21 @@ static const struct row rows[] = {
     {{"version 0.1.0", "bezel /usr/local/bin/bezel"}, "/usr/local/bin/bezel there is version 0.1.0", 0, 0, 0, NULL},
     {{"version 0.10.0", "bezel /usr/bin/bezel"}, "newer", 0, 0, 0, NULL},
     {{"root password"}, "asks ada for a password", 0, 0, 0, NULL},
-    {{"root none"}, "ada has no sudo", 0, 0, 0, NULL},
+    {{"root none", "space-home 99999"},
+     NULL,
+     NODE_BY_COPY,
+     false,
+     true,
+     "installed in /home/ada/.local, for ada alone"},
+    {{"root none", "space-home 999"}, "about 20.0 MiB in /home/ada", 0, 0, 0, NULL},
+    {{"root none", "candidate 0.2.0-1"}, NULL, NODE_BY_APT, false, true, "are no services"},
+    {{"root none", "apt ", "release alpine 3.20"}, "no apt", 0, 0, 0, NULL},
+    {{"version 0.1.0", "bezel /home/ada/.local/bin/bezel", "own yes", "candidate 0.2.0-1"},
+     NULL,
+     NODE_BY_APT,
+     true,
+     true,
+     NULL},
     {{"apt ", "release alpine 3.20"}, "no apt", 0, 0, 0, NULL},
     {{"architecture arm64"}, "are for amd64, and that machine is arm64", 0, 0, 0, NULL},
     {{"architecture arm64", "candidate 0.2.0-1"}, NULL, NODE_BY_APT, true, true, NULL},
