@@ -7,7 +7,8 @@ function(bezel_man page target)
     string(REGEX MATCH "[0-9]$" section ${page})
     file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/man)
     add_custom_command(OUTPUT ${made} VERBATIM
-        COMMAND ${PROJECT_SOURCE_DIR}/docs/man/make ${PROJECT_SOURCE_DIR}/docs/man/${page} $<TARGET_FILE:${target}> > ${made}
+        COMMAND ${PROJECT_SOURCE_DIR}/docs/man/make ${PROJECT_SOURCE_DIR}/docs/man/${page} $<TARGET_FILE:${target}>
+            ${CMAKE_CROSSCOMPILING_EMULATOR} > ${made}
         DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/make ${PROJECT_SOURCE_DIR}/docs/man/${page} ${target})
     add_custom_target(man_${page} ALL DEPENDS ${made})
     install(FILES ${made} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})

@@ -11,11 +11,18 @@ set(CMAKE_CXX_COMPILER ${triple}-g++)
 # another thread may have held at the fork. malloc() is safe there.
 set(CMAKE_CROSSCOMPILING_EMULATOR env G_SLICE=always-malloc ${emulator} -L /usr/${triple})
 
-# Programs are the host's, everything else is the target's; packaging/cross-sysroot puts there what the tests need.
+# Programs are the host's, everything else is the target's; packaging/cross-sysroot puts there what the tests need. With
+# CMAKE_SYSROOT, as packaging/packages --arch gives it, the target has a root of its own.
 get_filename_component(sysroot ${CMAKE_CURRENT_LIST_DIR}/../../build/sysroot/${triple} ABSOLUTE)
 set(CMAKE_FIND_ROOT_PATH ${sysroot} /usr/${triple})
+set(ENV{PKG_CONFIG_LIBDIR} ${sysroot}/lib/pkgconfig)
+if(CMAKE_SYSROOT)
+    set(CMAKE_CROSSCOMPILING_EMULATOR env G_SLICE=always-malloc ${emulator} -L ${CMAKE_SYSROOT})
+    set(CMAKE_FIND_ROOT_PATH ${CMAKE_SYSROOT})
+    set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
+    set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_SYSROOT}/usr/lib/${triple}/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig)
+endif()
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-set(ENV{PKG_CONFIG_LIBDIR} ${sysroot}/lib/pkgconfig)
