@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/read/interval_statistics.h"
 
+#include "base/saturate.h"
 #include "run/model/interval_records.h"
 #include "run/rundb/rundb_live.h"
 
@@ -160,22 +161,24 @@ static int by_place(const void *a, const void *b)
     return (x->part + 1) % INTERVAL_PARTS < (y->part + 1) % INTERVAL_PARTS ? -1 : 1;
 }
 
-static void finish(struct interval_reading *r, struct interval_counts *counts)
+static void finish(struct interval_reading *r, bool whole, struct interval_counts *counts)
 {
     for (r->metric = 0; r->metric < r->experiment->metric_count; r->metric++)
         if (r->of[r->metric]) {
             interval_finish(r->of[r->metric], r->now);
+            if (whole) /* nothing waits for nodes that are late */
+                interval_advance(r->of[r->metric], saturate_add(r->now, r->experiment->order.wait));
             counts[r->metric] = interval_counts(r->of[r->metric]);
         }
 }
 
-static int give(struct interval_reading *r, struct interval_table *t)
+static int give(struct interval_reading *r, bool whole, struct interval_table *t)
 {
     *t = (struct interval_table){.counts = calloc(r->experiment->metric_count + 1, sizeof *t->counts),
                                  .records = r->records};
     if (!t->counts)
         return BEZEL_ENOMEM;
-    finish(r, t->counts);
+    finish(r, whole, t->counts);
     t->rows = calloc(r->times.count + 1, sizeof *t->rows);
     for (; t->rows && t->count < r->times.count; t->count++)
         t->rows[t->count] = interval_times_of(&r->times.rows[t->count]);
@@ -184,9 +187,9 @@ static int give(struct interval_reading *r, struct interval_table *t)
     return t->rows && !r->short_of_memory ? 0 : BEZEL_ENOMEM;
 }
 
-int interval_reading_end(struct interval_reading *r, struct interval_table *t)
+int interval_reading_end(struct interval_reading *r, bool whole, struct interval_table *t)
 {
-    int err = give(r, t);
+    int err = give(r, whole, t);
     free_reading(r);
     return err;
 }

@@ -42,8 +42,11 @@ bool interval_reading_take(struct interval_reading *r, const struct record_item 
 /** The matcher of metric number `metric`; NULL: that is no interval. */
 struct interval *interval_reading_of(const struct interval_reading *r, uint32_t metric);
 
-/** Gives the table, for interval_table_free(), and frees the reading. Returns 0 or BEZEL_ENOMEM. */
-int interval_reading_end(struct interval_reading *r, struct interval_table *t) BEZEL_MUST_CHECK;
+/**
+ * Gives the table, for interval_table_free(), and frees the reading. `whole`: all records of an ended run were read, so
+ * what had no counterpart for a window is late, and not under way. Returns 0 or BEZEL_ENOMEM.
+ */
+int interval_reading_end(struct interval_reading *r, bool whole, struct interval_table *t) BEZEL_MUST_CHECK;
 
 /**
  * Of metrics of `e` whose records ended at the collector: puts into `t` what that has stored of them, in place of what

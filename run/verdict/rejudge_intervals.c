@@ -481,7 +481,7 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
     bool whole = !r.err && read_run(&r, run, ended ? INT64_MAX : budget);
     if (whole)
         conclude(&r);
-    int err = interval_reading_end(r.reading, t);
+    int err = interval_reading_end(r.reading, whole && ended, t);
     err = err ? err : interval_table_take_stored(t, e, s->judged_anew ? no_property : property_of, s);
     t->cut = !whole;
     for (size_t i = 0; i < r.count; i++)

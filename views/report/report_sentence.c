@@ -84,11 +84,21 @@ static bool is_judged_little(const struct verdict_limit *l)
     return l->judged < l->total - l->judged;
 }
 
-/* Whether a verdict hides something: violations within the tolerance, or times that were not judged. */
-static bool hides(const struct verdict_limit *l)
+/* First records of the interval that limit `i` bounds from above, to which no last one came in a window: how long these
+ * take is not known. */
+static uint64_t count_endless(const struct report *r, size_t i)
 {
+    const struct experiment_limit *l = &r->experiment->limits[i];
+    bool is = r->intervals.counts && l->compare == COMPARE_AT_MOST && experiment_limit_is_on_interval(r->experiment, l);
+    return is ? r->intervals.counts[l->metric].beginnings[INTERVAL_LATE] : 0;
+}
+
+/* Whether a verdict hides something: violations within the tolerance, or times that were not judged. */
+static bool hides(const struct report *r, size_t i)
+{
+    const struct verdict_limit *l = &r->verdict->limits[i];
     return (l->is == VERDICT_HELD && (l->violated > 0 || l->before_end > 0)) || l->unjudged > 0 ||
-           is_judged_little(l) || l->strays || l->missed > 0 || l->switched;
+           is_judged_little(l) || l->strays || l->missed > 0 || l->switched || count_endless(r, i) > 0;
 }
 
 /*
@@ -158,6 +168,11 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
     }
     if (l->missed > 0) {
         fprintf(out, "%s not judged for %s of its records, which were lost", joint, units_count(l->missed).s);
+        joint = ", and";
+    }
+    if (count_endless(r, i) > 0) {
+        fprintf(out, "%s not judged for %s of its first records, to which no last one came", joint,
+                units_count(count_endless(r, i)).s);
         joint = ", and";
     }
     if (l->switched) {
@@ -253,7 +268,7 @@ static void say_held(const struct report *r, size_t broken, size_t held, FILE *o
     const char *end = all ? ", " : "; ";
     for (size_t i = 0; i < r->verdict->limit_count; i++) {
         const struct verdict_limit *l = &r->verdict->limits[i];
-        if (l->is != VERDICT_HELD || !hides(l))
+        if (l->is != VERDICT_HELD || !hides(r, i))
             continue;
         if (held > 1)
             fprintf(out, "; %s was", report_limit_text(r, (int64_t)i));
@@ -440,7 +455,7 @@ void report_opening(const struct report *r, FILE *out)
     static const char *const colors[] = {"\033[1;32m", "\033[1;33m", "\033[1;31m", "\033[1;31m"};
     enum verdict_is as = r->verdict->is;
     for (size_t i = 0; i < r->verdict->limit_count && as == VERDICT_HELD; i++)
-        as = hides(&r->verdict->limits[i]) ? VERDICT_UNKNOWN : as;
+        as = hides(r, i) ? VERDICT_UNKNOWN : as;
     if (r->color)
         fputs(colors[as], out);
     report_sentence(r, out);
