@@ -281,7 +281,6 @@ static void push(struct clock_relation *r, const struct clock_knot *knot, const 
     r->usual += r->usual == 0 || knot->half < r->usual ? knot->half - r->usual : (knot->half - r->usual) / 8;
     r->poor.half = r->poor_alone.half = r->suspect.half = 0;
     r->poor_count = 0;
-    r->knots_taken++;
 }
 
 /* The relation begins anew with the knot behind a jump. */
@@ -356,7 +355,6 @@ static enum clock_news take(struct clock_relation *r, struct clock_knot knot, st
         narrow(&r->alone[i], &alone);
     }
     if (r->held && knot.half > r->usual + r->usual / 2 + USUAL_NS) {
-        r->poor_taken++;
         if (r->poor.half == 0 || knot.half < r->poor.half) {
             r->poor = knot;
             r->poor_alone = alone;

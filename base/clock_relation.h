@@ -104,15 +104,15 @@ struct clock_relation {
     uint32_t fixed;          /* knots whose boxes do not shrink any more: ends of closed pieces */
     bool closing;            /* all pieces may be closed, although few knots follow: at the end, or before a jump */
     struct clock_knot fresh; /* behind a jump; `half` 0: there was none */
-    struct clock_knot poor, suspect; /* the best since the newest knot; the one that contradicts; `half` 0: none */
-    struct clock_knot poor_alone;    /* as the exchange alone shows it */
-    uint32_t poor_count;             /* since the newest knot */
-    int64_t usual;                   /* half round trip of good exchanges, ns; 0: there was none */
-    int64_t last_sent;               /* of the newest exchange that made sense; -1: there was none */
-    uint32_t distrust;               /* so many exchanges must agree until the wall clocks are believed again */
-    bool is_kept;                    /* the wall clocks were believed at the newest exchange */
-    uint64_t knots_taken, poor_taken, nonsense, suspects, jumps; /* exchanges, by what they were; never fall */
-    uint64_t kept, contradicted; /* likewise, where both wall clocks are kept: believed; contradicted by them */
+    struct clock_knot poor, suspect;    /* the best since the newest knot; the one that contradicts; `half` 0: none */
+    struct clock_knot poor_alone;       /* as the exchange alone shows it */
+    uint32_t poor_count;                /* since the newest knot */
+    int64_t usual;                      /* half round trip of good exchanges, ns; 0: there was none */
+    int64_t last_sent;                  /* of the newest exchange that made sense; -1: there was none */
+    uint32_t distrust;                  /* so many exchanges must agree until the wall clocks are believed again */
+    bool is_kept;                       /* the wall clocks were believed at the newest exchange */
+    uint64_t nonsense, suspects, jumps; /* exchanges, by what they were; never fall */
+    uint64_t kept, contradicted;        /* likewise, where both wall clocks are kept: believed; contradicted by them */
 };
 
 /** An empty relation. */

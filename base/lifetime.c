@@ -27,6 +27,16 @@ int lifetime_signals(void)
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
+void lifetime_catch(void (*handler)(int signal), int flags)
+{
+    const struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction before;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+}
+
 unsigned lifetime_terms(int signals)
 {
     struct signalfd_siginfo info;

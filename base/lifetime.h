@@ -29,6 +29,9 @@
  */
 int lifetime_signals(void);
 
+/** For what a terminal ends: `handler` gets SIGINT, SIGTERM and SIGHUP, but for those that are ignored (nohup). */
+void lifetime_catch(void (*handler)(int signal), int flags);
+
 /** How many of these arrived at `signals` since the last call. */
 unsigned lifetime_terms(int signals);
 

@@ -25,13 +25,18 @@ static inline int64_t saturate_time(uint64_t ns)
     return ns < INT64_MAX ? (int64_t)ns : INT64_MAX;
 }
 
+static inline int64_t saturate_between(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
 /**
  * A foreign time or duration in ns, clamped to +-2^61 (73 years): no sum or difference of three of them overflows.
  */
 static inline int64_t saturate_ns(int64_t ns)
 {
     const int64_t most = INT64_C(1) << 61;
-    return ns > most ? most : ns < -most ? -most : ns;
+    return saturate_between(ns, -most, most);
 }
 
 #endif

@@ -204,7 +204,7 @@ static void check_forward(struct reader *r, const struct tree *root, const struc
 
 static const char no_folder[] = "needs 'store.keys': the folder in which `bezel keygen` stored the key";
 
-static bool is_of_this_machine(const char *listen)
+bool check_is_of_this_machine(const char *listen)
 {
     struct address address;
     const char *why;
@@ -226,7 +226,7 @@ static void check_remote(struct reader *r, const struct tree *root, struct exper
             reader_wrong(r, address,
                          "a bezeld is commanded over tcp only with keys: make them with `bezel keygen --dir DIR NAME`, "
                          "and add 'store: {keys: DIR}'");
-        else if (e->store.listen && is_of_this_machine(e->store.listen) &&
+        else if (e->store.listen && check_is_of_this_machine(e->store.listen) &&
                  collectors_leads_to_root(&e->nodes[i].parents) &&
                  !experiment_is_beside(e, (int)i, true, EXPERIMENT_ROOT))
             reader_wrong(r, tree_get(store, "listen"),
@@ -307,9 +307,9 @@ static void without_keys(struct reader *r, const struct tree *root, const struct
     for (const struct tree *t = nodes ? nodes->first : NULL; t; t = t->next)
         if (tree_get(t, "key"))
             reader_wrong_key(r, tree_get(t, "key"), "%s", no_folder);
-    if (e->store.listen && !is_of_this_machine(e->store.listen))
+    if (e->store.listen && !check_is_of_this_machine(e->store.listen))
         reader_wrong(r, tree_get(store, "listen"), "%s", beyond);
-    if (e->store.serve && !is_of_this_machine(e->store.serve))
+    if (e->store.serve && !check_is_of_this_machine(e->store.serve))
         reader_wrong(r, tree_get(store, "serve"), "%s", beyond);
 }
 

@@ -19,6 +19,9 @@ static inline const struct tree *check_entries(const struct tree *section, uint3
     return section && count > 0 ? section->first : NULL;
 }
 
+/** Whether only this machine reaches the endpoint `listen`, or what it is is wrong. */
+bool check_is_of_this_machine(const char *listen);
+
 /** Checks nodes. Adds one, `local`, if the file names none. */
 void check_nodes(struct reader *r, const struct tree *root, struct experiment *e);
 

@@ -195,13 +195,6 @@ bool experiment_is_beside(const struct experiment *e, int child, bool is_node, i
     return strcmp(machine_of(e, node, &a), machine_of(e, to, &b)) == 0;
 }
 
-static bool is_of_one_machine(const char *listen)
-{
-    struct address address;
-    const char *why;
-    return address_read(listen, &address, &why) != 0 || address_is_loopback(&address);
-}
-
 static uint16_t port_of(const char *endpoint)
 {
     struct address address;
@@ -399,7 +392,7 @@ static void check_reach(struct reader *r, const struct tree *root, const struct 
             t = t->next;
         t = tree_get(at_root ? tree_get(root, "store") : t, "listen");
         bool told = at_root && is_node; /* by check_remote() */
-        if (!t || told || (listen && !is_of_one_machine(listen)) || (at_root && !listen) ||
+        if (!t || told || (listen && !check_is_of_this_machine(listen)) || (at_root && !listen) ||
             experiment_is_beside(e, child, is_node, parent))
             continue;
         reader_wrong(r, t,
@@ -428,7 +421,7 @@ static void choose_listen(struct reader *r, const struct tree *t, struct experim
     const struct tree *listen = tree_get(t, "listen");
     if (!c->listen && !listen && (c->node || has_children_elsewhere(e, i)))
         c->listen = reader_copy(r, "tcp://*:*");
-    else if (c->listen && !e->store.keys && !is_of_one_machine(c->listen))
+    else if (c->listen && !e->store.keys && !check_is_of_this_machine(c->listen))
         reader_wrong(r, listen,
                      "an address beyond 127.0.0.1 requires keys: make them with `bezel keygen --dir DIR NAME`, and add "
                      "'store: {keys: DIR}'");

@@ -3,6 +3,7 @@
 #include "config/real_time.h"
 
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "base/units.h"
 #include "config/diagnostics.h"
 
@@ -91,11 +92,6 @@ static const struct tree *find(const struct tree *root, const char *key)
     return tree_get(tree_get(tree_get(root, "sensing"), "real-time"), key);
 }
 
-static int64_t within(int64_t value, int64_t least, int64_t most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
 /*
  * Defaults: the period is the polling period at the start, the runtime half of the deadline. With busy-wait they are
  * 1 ms and nine tenths.
@@ -104,12 +100,12 @@ static void choose_reservation(const struct experiment_sensing *s, struct experi
 {
     bool busy = s->mode == POLL_BUSY_WAIT;
     if (rt->period == 0)
-        rt->period =
-            within(busy ? CLOCK_MS : s->period, rt->deadline > PERIOD_MIN ? rt->deadline : PERIOD_MIN, DEADLINE_MAX);
+        rt->period = saturate_between(busy ? CLOCK_MS : s->period,
+                                      rt->deadline > PERIOD_MIN ? rt->deadline : PERIOD_MIN, DEADLINE_MAX);
     if (rt->deadline == 0)
         rt->deadline = rt->period;
     if (rt->runtime == 0)
-        rt->runtime = within(busy ? rt->deadline / 10 * 9 : rt->deadline / 2, RUNTIME_MIN, rt->deadline);
+        rt->runtime = saturate_between(busy ? rt->deadline / 10 * 9 : rt->deadline / 2, RUNTIME_MIN, rt->deadline);
 }
 
 /* The place for a diagnostic about the reservation: the first of the keys that the file has. */

@@ -95,11 +95,6 @@ bool aspect_steering_blinds(const struct aspect_steering *s, const char *name)
 
 /* ---- Commands ---------------------------------------------------------------------------------------------------- */
 
-static bool is_living(const struct external_process *p)
-{
-    return p && p->role == ROLE_SUT && p->phase == EXTERNAL_LIVE;
-}
-
 /* Whether copies of its rings hold records for which the window had no room. */
 static bool is_behind(const struct external_process *p)
 {
@@ -115,7 +110,7 @@ void aspect_steering_snapshot(struct aspect_steering *s, struct external *x, int
     uint32_t records = external_snapshot(x, now);
     for (uint32_t i = 0; i < external_process_count(x); i++) {
         const struct external_process *p = external_process(x, i);
-        if (!is_living(p) || p->at->when_full != SEGMENT_OVERWRITE)
+        if (!external_is_living(p) || p->at->when_full != SEGMENT_OVERWRITE)
             continue;
         processes++;
         behind += is_behind(p);
@@ -137,7 +132,7 @@ static struct message_matched count_matches(const char *patterns, struct externa
     for (uint32_t i = 0; i < external_process_count(x); i++) {
         const struct external_process *p = external_process(x, i);
         uint32_t before = matched.aspects;
-        for (uint32_t id = 1; is_living(p) && p->at->dict && id <= p->at->dict->aspect_count; id++)
+        for (uint32_t id = 1; external_is_living(p) && p->at->dict && id <= p->at->dict->aspect_count; id++)
             matched.aspects += aspect_rules_mode(&any, p->at->dict->aspects[id - 1].name) == SEGMENT_DISABLED;
         matched.processes += matched.aspects > before;
     }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
+#include "base/lifetime.h"
 #include "base/log.h"
 #include "base/saturate.h"
 #include "base/units.h"
@@ -53,13 +54,7 @@ static void on_stop(int sig)
 /* With SA_RESTART a line that is being written is completed. */
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
-    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction before;
-        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaction(signals[i], &action, NULL);
-    }
+    lifetime_catch(on_stop, SA_RESTART);
 }
 
 static bool goes_on(const struct tail *t)
@@ -367,18 +362,7 @@ int cmd_tail(int argc, char **argv)
          .value = &t.lines},
         {"format", 0, "FORMAT", "text (default), csv or jsonl: as `bezel export --merge --format` has them",
          .value = &t.format},
-        {"node", 0, "GLOB", "only nodes of this name", .value = &t.filter.node},
-        {"process", 0, "GLOB", "only processes of this name", .value = &t.filter.process},
-        {"aspect", 0, "GLOB", "only records of these aspects", .value = &t.filter.aspect},
-        {"all", 0, NULL,
-         "also the monitor's own records, bezel_*, which are left out unless --process or --aspect is given",
-         .flag = &t.all},
-        {"where", 0, "CONDITION",
-         "only records with a field for which it holds: FIELD OP VALUE, such as \"duration > 5 ms\"; OP is < <= = != "
-         ">= or >; VALUE is a number in the unit of the field, a duration, or for = and != a text",
-         .value = &t.where},
-        {"from", 0, "TIME", "only from this time on: " COMMAND_TIMES, .value = &t.from},
-        {"until", 0, "TIME", "only before this time", .value = &t.until},
+        COMMAND_FILTER(&t),
         {"since", 0, "DURATION", "only from so long before the newest record on: \"5 s\"", .value = &t.since},
         COMMAND_RUNS(&target),
         COMMAND_KEYS(&t.place),

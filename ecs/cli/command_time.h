@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Times of a run on the command line. */
+/** Which records of a run, and its times, on the command line. */
 #ifndef BEZEL_ECS_CLI_COMMAND_TIME_H
 #define BEZEL_ECS_CLI_COMMAND_TIME_H
 
@@ -11,6 +11,23 @@
 
 /** The forms of a time, for a help text. */
 #define COMMAND_TIMES "[YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], \"6.160 s\" after the start of the run, or ns since 1970"
+
+/** Options of commands that choose records. `w`: a struct with these as they were written, and the filter. */
+#define COMMAND_FILTER(w)                                                                                              \
+    {"node", 0, "GLOB", "only nodes of this name", .value = &(w)->filter.node},                                        \
+        {"process", 0, "GLOB", "only processes of this name", .value = &(w)->filter.process},                          \
+        {"aspect", 0, "GLOB", "only records of these aspects", .value = &(w)->filter.aspect},                          \
+        {"all", 0, NULL,                                                                                               \
+         "also the monitor's own records, bezel_*, which are left out unless --process or --aspect is given",          \
+         .flag = &(w)->all},                                                                                           \
+        {"where", 0, "CONDITION",                                                                                      \
+         "only records with a field for which it holds: FIELD OP VALUE, such as \"duration > 5 ms\"; OP is < <= = != " \
+         ">= or >; VALUE is a number in the unit of the field, a duration, or for = and != a text",                    \
+         .value = &(w)->where},                                                                                        \
+        {"from", 0, "TIME", "only from this time on: " COMMAND_TIMES, .value = &(w)->from},                            \
+    {                                                                                                                  \
+        "until", 0, "TIME", "only before this time", .value = &(w)->until                                              \
+    }
 
 /**
  * Reads `text`, the value of `option`: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]] of the local time, without a

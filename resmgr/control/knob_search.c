@@ -29,11 +29,6 @@ static int64_t least_step(const struct knob_search *s, const struct experiment_k
     return k->step > 0 ? k->step : part > 0 ? part : 1;
 }
 
-static int64_t between(int64_t value, int64_t least, int64_t most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
 static void move_to(struct knob_search *s, const struct experiment_knob *k, int64_t effort)
 {
     s->value = value_of(s, k, effort);
@@ -61,8 +56,8 @@ static void begin(struct knob_search *s, const struct experiment_knob *k, const 
     *s = (struct knob_search){.started = true,
                               .min = min,
                               .max = max,
-                              .baseline = (int32_t)between(seen->baseline, min, max),
-                              .value = (int32_t)between(value, min, max),
+                              .baseline = (int32_t)saturate_between(seen->baseline, min, max),
+                              .value = (int32_t)saturate_between(value, min, max),
                               .overrides = seen->overrides,
                               .retry.waited = s->started ? 0 : INT64_MAX, /* observations do not show this value yet */
                               .failed = -1};
@@ -77,7 +72,7 @@ static bool take_in(struct knob_search *s, const struct experiment_knob *k, cons
     int32_t min = seen->min > k->min ? seen->min : k->min, max = seen->max < k->max ? seen->max : k->max;
     bool overridden = !s->started || s->overrides != seen->overrides;
     bool same = !overridden && s->min == min && s->max == max &&
-                (s->baseline == between(seen->baseline, min, max) || effort_of(s, k, seen->baseline) > 0);
+                (s->baseline == saturate_between(seen->baseline, min, max) || effort_of(s, k, seen->baseline) > 0);
     if (same)
         return false;
     int32_t before = overridden ? seen->value : s->value;
@@ -104,7 +99,7 @@ static void help(struct knob_search *s, const struct experiment_knob *k, double 
         s->first = margin;
     int64_t most = left / 2 > step ? left / 2 : step, least = s->helping && left / 8 > step ? left / 8 : step;
     double wanted = s->gain > 0 ? fmax((KNOB_SEARCH_AIM - margin) / s->gain, 0) : (double)most;
-    int64_t by = wanted < (double)most ? between((int64_t)ceil(wanted), least, most) : most;
+    int64_t by = wanted < (double)most ? saturate_between((int64_t)ceil(wanted), least, most) : most;
     s->failed = effort;
     s->from = effort;
     s->before = margin;
@@ -161,14 +156,14 @@ static int64_t next_effort(const struct knob_search *s, const struct experiment_
     int64_t effort = effort_of(s, k, s->value), step = least_step(s, k), stride = s->stride;
     double room = s->gain > 0 && !s->free ? fmax(margin / s->gain, 0) : (double)stride;
     if (room < (double)stride)
-        stride = between((int64_t)room, step, stride);
-    int64_t next = between(effort - stride, 0, effort);
+        stride = saturate_between((int64_t)room, step, stride);
+    int64_t next = saturate_between(effort - stride, 0, effort);
     bool tried = next <= s->failed;
     if (tried && effort - s->failed > step) {
         next = s->failed + step;
         tried = false;
     } else if (tried) {
-        next = between(effort - step, 0, effort);
+        next = saturate_between(effort - step, 0, effort);
     }
     *pause = tried || room < (double)step ? patience(s, settle) : 2 * settle;
     return next;
@@ -184,7 +179,7 @@ static enum knob_search_move come_back(struct knob_search *s, const struct exper
     if (s->calm < settle)
         return KNOB_SEARCH_KEEP;
     if (s->returning) {
-        s->stride = between(2 * s->stride, 1, (int64_t)s->max - s->min);
+        s->stride = saturate_between(2 * s->stride, 1, (int64_t)s->max - s->min);
         s->free = true;
     }
     if (s->returned && s->failed >= effort_of(s, k, s->value) && s->calm >= patience(s, settle) / 4) {

@@ -10,6 +10,7 @@
 #define BEZEL_RUN_MODEL_RUN_MODEL_H
 
 #include "base/err.h"
+#include "base/saturate.h"
 #include "base/token_bucket.h"
 #include "config/order_settings.h"
 #include "mdr/bounds.h"
@@ -278,6 +279,12 @@ struct model_stream *model_stream(struct model_process *process, uint32_t ring);
 struct model_file {
     char name[MODEL_BASE_MAX + 12];
 };
+
+/** The run's time at `time` of the node's clock, as packets have it. */
+static inline int64_t model_run_time(const struct model_node *node, uint64_t time)
+{
+    return run_clock_at(&node->run_clock, saturate_time(time)).ns;
+}
 
 /** The name of the file of a stream. */
 struct model_file model_file(const struct model_process *process, uint32_t ring);

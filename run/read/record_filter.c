@@ -70,14 +70,9 @@ bool record_filter_aspects(const struct record_filter *f, const struct dict *d, 
  */
 #define MARGIN CLOCK_S
 
-static int64_t run_time(const struct model_node *node, uint64_t time)
-{
-    return run_clock_at(&node->run_clock, time < INT64_MAX ? (int64_t)time : INT64_MAX).ns;
-}
-
 bool record_filter_in_time(const struct record_filter *f, const struct model_node *node, uint64_t time)
 {
-    int64_t ns = run_time(node, time);
+    int64_t ns = model_run_time(node, time);
     return ns >= f->from && (ns < f->until || f->until == INT64_MAX);
 }
 
@@ -93,7 +88,7 @@ enum record_where record_filter_where(const struct record_filter *f, const struc
 {
     if (f->from == INT64_MIN && f->until == INT64_MAX)
         return RECORD_INSIDE;
-    int64_t one = run_time(node, begin), other = run_time(node, end);
+    int64_t one = model_run_time(node, begin), other = model_run_time(node, end);
     int64_t first = one < other ? one : other, last = one < other ? other : one;
     int64_t margin = node->run_clock.kind == RUN_CLOCK_EXCHANGES ? MARGIN : 0;
     if (is_before(last, f->from, margin) || is_before(f->until, first, margin))

@@ -45,11 +45,6 @@ static int walk(const struct run_reader *r, const struct headers *to)
     return err;
 }
 
-static int64_t run_time(const struct model_node *node, uint64_t time)
-{
-    return run_clock_at(&node->run_clock, time < INT64_MAX ? (int64_t)time : INT64_MAX).ns;
-}
-
 /* Opens a run with all that is there now. */
 static int open_all(const char *run, const struct record_filter *f, const volatile sig_atomic_t *stop,
                     struct run_reader **r)
@@ -75,7 +70,7 @@ struct newest {
 static int take_newest(void *context, const struct model_node *node, const struct packet_header *h)
 {
     struct newest *n = context;
-    int64_t end = run_time(node, h->timestamp_end);
+    int64_t end = model_run_time(node, h->timestamp_end);
     bool is_ahead = model_is_ahead(node, h->timestamp_end, n->latest);
     n->any = end > n->any ? end : n->any;
     n->believed = !is_ahead && end > n->believed ? end : n->believed;
@@ -145,8 +140,8 @@ static void drop_earliest(struct latest *l)
 static int take_latest(void *context, const struct model_node *node, const struct packet_header *h)
 {
     struct latest *l = context;
-    struct span span = {run_time(node, h->timestamp_begin), h->records};
-    if (h->records == 0 || span.begin >= l->until || run_time(node, h->timestamp_end) < l->from)
+    struct span span = {model_run_time(node, h->timestamp_begin), h->records};
+    if (h->records == 0 || span.begin >= l->until || model_run_time(node, h->timestamp_end) < l->from)
         return 0;
     if (!grow_list(&l->heap, &l->capacity, l->count, sizeof *l->heap))
         return BEZEL_ENOMEM;

@@ -324,6 +324,12 @@ struct uplink_source external_uplink(struct external *x);
 struct window *external_window(struct external *x);
 const struct external_counts *external_counts(const struct external *x);
 
+/** Whether `p`, which may be NULL, is a program's process that lives. */
+static inline bool external_is_living(const struct external_process *p)
+{
+    return p && p->role == ROLE_SUT && p->phase == EXTERNAL_LIVE;
+}
+
 /** Process number `i`, below external_process_count(); NULL if the place is free. */
 uint32_t external_process_count(const struct external *x);
 struct external_process *external_process(struct external *x, uint32_t i);

@@ -40,14 +40,9 @@ void sampler_forget_process(struct samplers *s, struct sampler_process_state *p)
     p->instance = 0;
 }
 
-static bool is_living(const struct external_process *p)
-{
-    return p && p->role == ROLE_SUT && p->phase == EXTERNAL_LIVE;
-}
-
 static bool is_sampled(const struct external_process *p)
 {
-    return is_living(p) && segment_pid_is_ours(p->at);
+    return external_is_living(p) && segment_pid_is_ours(p->at);
 }
 
 /* One note for all: there may be a crowd of them. */
@@ -81,7 +76,7 @@ struct sampler_process_state *sampler_next_process(struct samplers *s, uint32_t 
     for (; *i < external_process_count(s->external); ++*i) {
         *p = external_process(s->external, *i);
         struct sampler_process_state *place = is_sampled(*p) ? find_place(s, (*p)->at) : NULL;
-        if (is_living(*p) && !is_sampled(*p))
+        if (external_is_living(*p) && !is_sampled(*p))
             note_unseen(s, *p);
         if (is_sampled(*p) && !place)
             sampler_note(s, NULL, 0, "more than %d processes run at once: the others are not sampled",

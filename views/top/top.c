@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/lifetime.h"
 #include "base/log.h"
 #include "base/saturate.h"
 #include "run/read/run_reader.h"
@@ -62,18 +63,6 @@ struct top {
 static void on_stop(int sig)
 {
     stop = sig;
-}
-
-/* Without SA_RESTART, so that waiting ends. */
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_stop};
-    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction before;
-        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaction(signals[i], &action, NULL);
-    }
 }
 
 /* ---- a refresh --------------------------------------------------------------------------------------------------- */
@@ -417,7 +406,7 @@ int top_show(const struct top_options *o)
     struct top t = {.o = o, .budget = budget, .data = {.run = name_of(o->run)}};
     top_state_init(&t.state, o->view == TOP_VIEWS ? TOP_NODES : o->view, o->interval, o->span ? o->span : 60 * CLOCK_S);
     t.state.own = o->own;
-    catch_signals();
+    lifetime_catch(on_stop, 0); /* without SA_RESTART, so that waiting ends */
     int code = open_run(&t);
     if (code == EXIT_OK)
         code = !o->plain && top_curses_begin() ? show_linked(&t) : show_plain(&t);
