@@ -26,6 +26,7 @@ enum {
     ESCAPED = 3 * ENGINE_NAME_MAX + 1,
     SUBJECT = 2 * ESCAPED + 8,
     REPLICAS = 3,
+    READERS = 5, /* that are asked for, until one is there */
 };
 
 struct jetstream {
@@ -180,15 +181,19 @@ static int find_stream(struct jetstream *e, const char *name, bool writes, int s
     return err;
 }
 
+/* A cluster may give the reader to a server that was killed, which nobody hears from: the next time it is another one.
+ */
 static int subscribe(struct jetstream *e)
 {
     jsSubOptions o;
     char subjects[SUBJECT];
+    natsStatus s = NATS_TIMEOUT;
     snprintf(subjects, sizeof subjects, "%s.>", e->prefix);
     jsSubOptions_Init(&o);
     o.Stream = e->stream;
     o.Ordered = true;
-    natsStatus s = js_SubscribeSync(&e->subscription, e->js, subjects, NULL, &o, NULL);
+    for (int i = 0; i < READERS && s == NATS_TIMEOUT; i++)
+        s = js_SubscribeSync(&e->subscription, e->js, subjects, NULL, &o, NULL);
     return s == NATS_OK ? 0 : fail_with(e, s, "the messages of the run cannot be had");
 }
 
