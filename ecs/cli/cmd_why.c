@@ -1,13 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/lifetime.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "ecs/cli/command_mirror.h"
 #include "ecs/cli/command_time.h"
 #include "ecs/cli/commands.h"
 #include "ecs/course/rundir.h"
+#include "mdr/message.h"
 #include "views/report/report.h"
+#include "views/report/report_deepen.h"
 #include "views/why/why.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +46,16 @@ static int read_share(const char *text, double *share)
     return OPTIONS_GO_ON;
 }
 
+static int read_deepen(const char *text, const struct why_asked *asked, int64_t *ns)
+{
+    const char *why;
+    if (!asked->search)
+        return options_misuse("--deepen goes with --search");
+    if (units_read_duration(text, ns, &why) != 0)
+        return options_misuse("--deepen: '%s' is not a duration: %s", text, why);
+    return OPTIONS_GO_ON;
+}
+
 /* The arguments, with WHY_BEST behind a --what-if that is the last one. They stay until the program ends. */
 static char **add_best(int *argc, char **argv)
 {
@@ -53,6 +69,79 @@ static char **add_best(int *argc, char **argv)
     return more;
 }
 
+/* ---- --deepen ---------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t stop;
+
+static void on_stop(int sig)
+{
+    stop = sig;
+}
+
+static bool take(void *context, const char *node, const struct message *answer)
+{
+    (void)context;
+    (void)node;
+    (void)answer;
+    return true;
+}
+
+static int turn(const char *run, struct control_client *nodes, const char *aspect, bool on)
+{
+    struct message_command c = {.verb = VERB_SET, .subject = SUBJECT_ASPECTS, .mode = on ? ASPECT_ON : ASPECT_COUNT};
+    snprintf(c.patterns, sizeof c.patterns, "%s", aspect);
+    int code = control_client_ask(nodes, &c, ANSWER_ASPECTS, take, NULL);
+    if (code != EXIT_OK && !on && rundir_is_running(run))
+        log_warn("BEZEL-WHY-DEEPEN", "%s is still recorded: `bezel aspects count %s` ends that", aspect, aspect);
+    return code;
+}
+
+/* What is recorded for the search alone is counted again. */
+static void undo(const char *run, struct control_client *nodes, struct report_deepen *d)
+{
+    const char *aspect;
+    while (rundir_is_running(run) && (aspect = report_deepen_undo(d)) != NULL)
+        (void)turn(run, nodes, aspect, false);
+}
+
+/* Records of the run what the search lacks, until `until`, or as long as that says more. */
+static void deepen(const char *run, struct control_client *nodes, struct report_deepen *d, int64_t until)
+{
+    int code = EXIT_OK;
+    bool done = false, on;
+    const char *aspect;
+    while (!done && code == EXIT_OK && !stop && clock_now() < until && rundir_is_running(run)) {
+        if (report_deepen_look(d) != 0)
+            return;
+        done = report_deepen_is_done(d);
+        while (code == EXIT_OK && (aspect = report_deepen_next(d, &on)) != NULL)
+            code = turn(run, nodes, aspect, on);
+        int64_t next = clock_now() + 2 * CLOCK_S;
+        if (!done)
+            clock_sleep_until(next < until ? next : until);
+    }
+}
+
+/* Returns OPTIONS_GO_ON with *d for report_deepen_free(), or an exit code, after a message. */
+static int deepen_search(const char *run, int64_t ns, struct report_deepen **d)
+{
+    struct control_client nodes;
+    if (!rundir_is_running(run))
+        return options_misuse("--deepen: the run has ended, and nothing more can be recorded of it");
+    int err = report_deepen_new(run, d);
+    if (err == BEZEL_ENOENT)
+        return options_misuse("--deepen: the experiment has no limit within which more may be recorded, such as "
+                              "limits: [{hold: sensor_cpu <= 5 %%}]");
+    int code = err ? EXIT_FAILED : control_client_open(run, CONTROL_CLIENT_NODES, NULL, &nodes);
+    if (code != EXIT_OK)
+        return code;
+    lifetime_catch(on_stop, SA_RESTART);
+    deepen(run, &nodes, *d, clock_now() + ns);
+    undo(run, &nodes, *d);
+    control_client_close(&nodes);
+    return OPTIONS_GO_ON;
+}
+
 int cmd_why(int argc, char **argv)
 {
     struct why_asked asked = {
@@ -62,7 +151,9 @@ int cmd_why(int argc, char **argv)
     struct command_mirror m = {.dir = NULL};
     bool gaps = false, path = false;
     char run[PATH_MAX], misuse[512];
-    const char *slowest = NULL, *phases = NULL, *from = NULL, *until = NULL;
+    struct report_deepen *deepened = NULL;
+    int64_t deepen_ns = 0;
+    const char *slowest = NULL, *deepen_for = NULL, *phases = NULL, *from = NULL, *until = NULL;
     struct options o = {.program = "bezel why",
                         .usage = "[OPTIONS] [RUN]\n[OPTIONS] ENDPOINT",
                         .about = about,
@@ -87,6 +178,10 @@ int cmd_why(int argc, char **argv)
          "what the limits that were violated, the run and its phases spend their time on, and where: hypotheses (runs, "
          "ready, the monitor, waits), looked at more closely where they are true",
          .flag = &asked.search},
+        {"deepen", 0, "TIME",
+         "of --search, while the run goes on, for so long at most: aspects that are only counted are recorded where "
+         "that may say more, as many as its limit on sensor_cpu permits, and then counted again",
+         .value = &deepen_for},
         {"slowest", 0, "PERCENT",
          "so many of all are slow (default: those that broke the limit, else \"1 %\"); at most 1,000 are compared",
          .value = &slowest},
@@ -119,6 +214,8 @@ int cmd_why(int argc, char **argv)
         code = options_misuse("--path goes with --from and --until alone");
     if (code == OPTIONS_GO_ON && asked.search && (path || q->aspect || slowest || q->node || q->process || q->change))
         code = options_misuse("--search goes with --phases, --from and --until alone");
+    if (code == OPTIONS_GO_ON && deepen_for)
+        code = read_deepen(deepen_for, &asked, &deepen_ns);
     if (code == OPTIONS_GO_ON && phases && !path && !q->aspect && !asked.search)
         code = options_misuse("--phases goes with --path, --aspect or --search");
     if (code == OPTIONS_GO_ON && phases && why_phases_by(phases, &asked.phases) != 0)
@@ -138,8 +235,17 @@ int cmd_why(int argc, char **argv)
         code = command_read_time("--until", until, run, INT64_MIN, &q->until);
     if (code != OPTIONS_GO_ON)
         return code;
+    if (deepen_for && (code = deepen_search(run, deepen_ns, &deepened)) != OPTIONS_GO_ON) {
+        report_deepen_free(deepened);
+        return code;
+    }
+    if (deepened) {
+        asked.turns = report_deepen_turns(deepened);
+        q->from = from ? q->from : asked.turns->from;
+    }
     asked.slowest = slowest != NULL;
     q->of = path ? WHY_PATH : gaps ? WHY_GAP : WHY_FIELD;
     code = report_why_print(run, rundir_is_running(run), &asked, misuse, sizeof misuse, stdout);
+    report_deepen_free(deepened);
     return code < 0 ? options_misuse("%s", misuse) : code;
 }

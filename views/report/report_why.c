@@ -227,6 +227,7 @@ int report_why_print(const char *run, bool running, const struct why_asked *aske
     p.refusal_count = w.refusal_count;
     p.refusals = w.refusals;
     p.search = asked->search;
+    p.turns = asked->turns;
     p.unrecorded = unrecorded;
     p.unrecorded_count = asked->search ? find_unrecorded(s, unrecorded) : 0;
     int code = err == BEZEL_EINVAL ? err : err ? EXIT_FAILED : print(&p, s, asked->json, out);

@@ -109,6 +109,23 @@ struct why_unrecorded {
 
 enum { WHY_UNRECORDED_MOST = 16 };
 
+/** An aspect that was recorded, or counted again, since a search asked for it (analysis/deepen.h). */
+struct why_turn {
+    int64_t after; /* ns since the search began */
+    char aspect[DICT_NAME_MAX + 1];
+    bool on;
+    double may, says, cost; /* as they were then */
+};
+
+enum { WHY_TURNS_MOST = 64 };
+
+struct why_turns {
+    int64_t from;          /* ns of the run's time: since then nothing was turned; INT64_MIN: nothing was */
+    const char *held_back; /* why nothing more was recorded that might say more, static; NULL: nothing might */
+    size_t count;          /* the latest ones */
+    struct why_turn turns[WHY_TURNS_MOST];
+};
+
 /** What is printed of a run. */
 struct why_page {
     const char *run; /* as it is shown */
@@ -120,6 +137,7 @@ struct why_page {
     bool search; /* the next are of a search */
     size_t unrecorded_count;
     const struct why_unrecorded *unrecorded;
+    const struct why_turns *turns; /* that were made for it; NULL: it was not to make any */
 };
 
 /** Print it. Errors show in ferror(out). Pure but for `out`. */
@@ -180,6 +198,7 @@ struct why_asked {
     bool slowest; /* its share counts, whatever a limit's bound says */
     bool search;  /* through hypotheses: of the limits that were violated, of the run, and of its phases */
     bool json;
+    const struct why_turns *turns; /* as in why_page */
 };
 
 /** Notes that no path answers limit `l`, and why, a static sentence; not beyond WHY_LIMITS_MOST. Pure. */

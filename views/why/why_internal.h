@@ -51,6 +51,9 @@ int why_search(struct why_answer *a) BEZEL_MUST_CHECK;
 void why_put_search(const struct why_page *p, const struct why_answer *a, FILE *out);
 void why_json_search(const struct why_answer *a, struct json *j);
 
+/** Prints what was recorded for the search. Pure but for `out`. */
+void why_put_turns(const struct why_page *p, FILE *out);
+
 /** Prints what could be recorded, and was not, if a search was asked for. Pure but for `out`. */
 void why_put_unrecorded(const struct why_page *p, FILE *out);
 void why_json_unrecorded(const struct why_page *p, struct json *j);

@@ -211,6 +211,41 @@ void why_json_search(const struct why_answer *a, struct json *j)
     json_array_end(j);
 }
 
+/* ---- what was recorded for it ------------------------------------------------------------------------------------ */
+
+void why_put_turns(const struct why_page *p, FILE *out)
+{
+    for (size_t i = 0; p->turns && i < p->turns->count; i++) {
+        const struct why_turn *t = &p->turns->turns[i];
+        fprintf(out, "After %s %s was ", why_duration((double)t->after).s, t->aspect);
+        if (t->on)
+            fprintf(out, "recorded: it might explain %s, for up to %s of a CPU.\n", number_percent(t->may).s,
+                    number_percent(t->cost).s);
+        else
+            fprintf(out, "counted only again: it explained %s.\n", number_percent(t->says).s);
+    }
+    if (p->turns && p->turns->held_back)
+        fprintf(out, "%s.\n", p->turns->held_back);
+}
+
+static void json_turns(const struct why_page *p, struct json *j)
+{
+    json_text(j, "held_back", p->turns ? p->turns->held_back : NULL);
+    json_array(j, "turns");
+    for (size_t i = 0; p->turns && i < p->turns->count; i++) {
+        const struct why_turn *t = &p->turns->turns[i];
+        json_object(j, NULL);
+        json_int(j, "after_ns", t->after);
+        json_text(j, "aspect", t->aspect);
+        json_bool(j, "recorded", t->on);
+        json_double(j, "may", t->may);
+        json_double(j, "says", t->says);
+        json_double(j, "cpu_most", t->cost);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
 /* ---- what could be recorded -------------------------------------------------------------------------------------- */
 
 void why_put_unrecorded(const struct why_page *p, FILE *out)
@@ -233,6 +268,7 @@ void why_json_unrecorded(const struct why_page *p, struct json *j)
 {
     if (!p->search)
         return;
+    json_turns(p, j);
     json_array(j, "unrecorded");
     for (size_t i = 0; i < p->unrecorded_count; i++) {
         const struct why_unrecorded *u = &p->unrecorded[i];

@@ -499,6 +499,7 @@ static void put_answer(const struct why_page *p, const struct why_answer *a, FIL
 
 void why_text(const struct why_page *p, FILE *out)
 {
+    why_put_turns(p, out);
     for (size_t i = 0; i < p->answer_count; i++) {
         if (i > 0)
             fputc('\n', out);
