@@ -283,7 +283,8 @@ static int take_discarded(struct reading *r, const bt_message *m)
         s->from = time_of(s, bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(m));
         s->until = time_of(s, bt_message_discarded_events_borrow_end_default_clock_snapshot_const(m));
     }
-    if (bt_message_discarded_events_get_count(m, &count) == BT_PROPERTY_AVAILABILITY_AVAILABLE)
+    bool is_known = bt_message_discarded_events_get_count(m, &count) == BT_PROPERTY_AVAILABILITY_AVAILABLE;
+    if (is_known && count <= INT64_MAX) /* else the source's counter went back */
         s->held = count;
     else
         s->lost_unknown++;

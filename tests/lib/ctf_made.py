@@ -4,6 +4,7 @@
 # ctf_made.py KIND DIR [HOST [OFFSET]]: makes a CTF trace in DIR, of one stream with two packets of three events.
 #   plain      counts what it lost and numbers its packets; the clock begins OFFSET s after 1970, 0 by default
 #   gaps       as plain; four events were discarded, and three packets are missing
+#   backward   as plain; the counter of discarded events goes back from four to one
 #   uncounted  without counter and numbers
 #   timeless   without a clock
 #   ctf2       the metadata of CTF 2
@@ -48,4 +49,5 @@ with open(os.path.join(folder, 'metadata'), 'w', encoding='utf-8') as out:
 if kind not in ('ctf2', 'empty'):
     gap = 3 if kind == 'gaps' else 0
     with open(os.path.join(folder, 'stream'), 'wb') as out:
-        out.write(packet(0, 0, 1000, 3) + packet(1 + gap, 4 if gap else 0, 2000, 3))
+        counted = {'gaps': (0, 4), 'backward': (4, 1)}.get(kind, (0, 0))
+        out.write(packet(0, counted[0], 1000, 3) + packet(1 + gap, counted[1], 2000, 3))
