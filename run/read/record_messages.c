@@ -10,22 +10,25 @@
 
 /*
  * A table keeps its entries in a ring, in the order in which they came, and finds them by lists of those with the same
- * last bits of their keys. It grows up to its bound; then the oldest entry makes room.
+ * last bits of their keys. When it is full, the oldest entry makes room. Memory that no entry has used yet is not
+ * touched. Messages that follow each other have mostly keys that do (message_keys()), and so places that do in `lists`
+ * and `links`, which a search reads alone.
  */
 
-enum { FIRST = 256, NONE = UINT32_MAX };
+enum { LEAST = 256 }; /* entries */
 
-struct entry {
-    struct record_sent sent; /* of a receiving: its key alone */
-    uint32_t next;           /* of the same list */
+struct link {
+    uint64_t key;
+    uint32_t next; /* of the same list, plus 1; 0: none */
 };
 
 struct table {
-    uint32_t *lists; /* of `capacity` entries; NULL: there is none yet */
-    struct entry *ring;
-    uint64_t count; /* that ever came; the last `capacity` of them are there */
+    uint32_t *lists; /* of `capacity` entries: the first of the list, plus 1; 0: none */
+    struct link *links;
+    struct record_sent *ring; /* of a receiving: its key alone */
+    uint64_t count;           /* that ever came; the last `capacity` of them are there */
     uint64_t forgotten;
-    uint32_t capacity, most;
+    uint32_t capacity; /* a power of two */
 };
 
 struct record_messages {
@@ -36,90 +39,96 @@ struct record_messages {
 
 static uint32_t list_of(const struct table *t, uint64_t key)
 {
-    return (uint32_t)(key >> 20) & (t->capacity - 1);
+    return (uint32_t)key & (t->capacity - 1);
 }
 
-static struct entry *find(const struct table *t, uint64_t key)
+static struct record_sent *find(const struct table *t, uint64_t key)
 {
-    for (uint32_t i = t->capacity ? t->lists[list_of(t, key)] : NONE; i != NONE; i = t->ring[i].next)
-        if (t->ring[i].sent.key == key)
-            return &t->ring[i];
+    for (uint32_t i = t->lists[list_of(t, key)]; i > 0; i = t->links[i - 1].next)
+        if (t->links[i - 1].key == key)
+            return &t->ring[i - 1];
     return NULL;
 }
 
 static void link_entry(struct table *t, uint32_t i)
 {
-    uint32_t *list = &t->lists[list_of(t, t->ring[i].sent.key)];
-    t->ring[i].next = *list;
-    *list = i;
+    uint32_t *list = &t->lists[list_of(t, t->links[i].key)];
+    t->links[i].next = *list;
+    *list = i + 1;
 }
 
 static void unlink_entry(struct table *t, uint32_t i)
 {
-    uint32_t *at = &t->lists[list_of(t, t->ring[i].sent.key)];
-    while (*at != i)
-        at = &t->ring[*at].next;
-    *at = t->ring[i].next;
-}
-
-static bool grow(struct table *t)
-{
-    uint32_t larger = t->capacity ? 2 * t->capacity : FIRST;
-    uint32_t *lists = malloc(larger * sizeof *lists);
-    struct entry *ring = lists ? realloc(t->ring, larger * sizeof *ring) : NULL;
-    if (!ring) {
-        free(lists);
-        return false;
-    }
-    free(t->lists);
-    t->lists = lists;
-    t->ring = ring;
-    t->capacity = larger;
-    memset(lists, 0xff, larger * sizeof *lists); /* NONE */
-    for (uint32_t i = 0; i < t->count; i++)
-        link_entry(t, i);
-    return true;
+    uint32_t *at = &t->lists[list_of(t, t->links[i].key)];
+    while (*at != i + 1)
+        at = &t->links[*at - 1].next;
+    *at = t->links[i].next;
 }
 
 /* Adds an entry; of several with one key the earliest counts, unless the one that is there has its place already. */
 static void add(struct table *t, const struct record_sent *sent)
 {
-    struct entry *same = find(t, sent->key);
+    struct record_sent *same = find(t, sent->key);
     if (same) {
-        if (!same->sent.given && sent->at.ns < same->sent.at.ns)
-            same->sent = *sent;
+        if (!same->given && sent->at.ns < same->at.ns)
+            *same = *sent;
         return;
     }
-    bool room = t->count < t->capacity || (2 * (uint64_t)t->capacity <= t->most && grow(t));
-    t->forgotten += !room;
-    if (!room && t->capacity == 0)
-        return;
     uint32_t i = (uint32_t)t->count & (t->capacity - 1);
-    if (!room)
+    if (t->count >= t->capacity) {
         unlink_entry(t, i);
-    t->ring[i] = (struct entry){.sent = *sent};
+        t->forgotten++;
+    }
+    t->ring[i] = *sent;
+    t->links[i].key = sent->key;
     link_entry(t, i);
     t->count++;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
+static void free_table(struct table *t)
+{
+    free(t->lists);
+    free(t->links);
+    free(t->ring);
+}
+
+/* A table of no more than `memory`, and of less if there is not as much. */
+static bool make_table(struct table *t, size_t memory)
+{
+    size_t most = memory / (sizeof *t->ring + sizeof *t->links + sizeof *t->lists);
+    t->capacity = LEAST;
+    while (2 * (size_t)t->capacity <= most && t->capacity < UINT32_MAX / 4)
+        t->capacity *= 2;
+    for (;; t->capacity /= 2) {
+        t->lists = calloc(t->capacity, sizeof *t->lists);
+        t->links = malloc(t->capacity * sizeof *t->links);
+        t->ring = malloc(t->capacity * sizeof *t->ring);
+        if (t->lists && t->links && t->ring)
+            return true;
+        free_table(t);
+        *t = (struct table){.capacity = t->capacity};
+        if (t->capacity == LEAST)
+            return false;
+    }
+}
+
 struct record_messages *record_messages_new(size_t memory)
 {
     struct record_messages *m = calloc(1, sizeof *m);
-    if (m)
-        m->sent.most = m->received.most = (uint32_t)(memory / 2 / (sizeof(struct entry) + sizeof(uint32_t)));
-    return m;
+    if (m && make_table(&m->sent, memory / 2) && make_table(&m->received, memory / 2))
+        return m;
+    record_messages_free(m);
+    return NULL;
 }
 
 void record_messages_free(struct record_messages *m)
 {
     if (!m)
         return;
-    free(m->sent.lists);
-    free(m->sent.ring);
-    free(m->received.lists);
-    free(m->received.ring);
+    free_table(&m->sent);
+    free_table(&m->received);
     free(m);
 }
 
@@ -140,7 +149,7 @@ void record_messages_add(struct record_messages *m, const struct record_item *se
                                             .node = sent->process->node->row,
                                             .process = sent->process->row,
                                             .aspect = sent->r->aspect,
-                                            .stream = sent->stream,
+                                            .stream = (uint32_t)sent->stream,
                                             .time = sent->time,
                                             .at = sent->at});
 }
@@ -152,8 +161,7 @@ uint64_t record_messages_forgotten(const struct record_messages *m)
 
 const struct record_sent *record_messages_by_key(const struct record_messages *m, uint64_t key)
 {
-    const struct entry *e = find(&m->sent, key);
-    return e ? &e->sent : NULL;
+    return find(&m->sent, key);
 }
 
 const struct record_sent *record_messages_find(const struct record_messages *m, const struct record_item *received)
@@ -186,9 +194,9 @@ const struct record_sent *record_messages_match(struct record_messages *m, const
     const struct record_sent *found = record_messages_find(m, received);
     if (!found)
         return NULL;
-    struct entry *e = find(&m->sent, found->key);
-    *first = !e->sent.matched;
-    e->sent.matched = true;
+    struct record_sent *sent = find(&m->sent, found->key);
+    *first = !sent->matched;
+    sent->matched = true;
     return found;
 }
 
@@ -204,9 +212,9 @@ bool record_messages_sent(struct record_messages *m, const struct record_item *s
     uint64_t keys[2];
     bool is_behind = false;
     for (int i = 0, n = keys_of(sent, DICT_SENT, keys); i < n; i++) {
-        struct entry *e = find(&m->sent, keys[i]);
-        if (e && !e->sent.given) { /* the first record of the message counts */
-            e->sent.given = true;
+        struct record_sent *e = find(&m->sent, keys[i]);
+        if (e && !e->given) { /* the first record of the message counts */
+            e->given = true;
             is_behind = is_behind || find(&m->received, keys[i]);
         }
     }

@@ -13,10 +13,9 @@
 
 /** A message's sending that was found. */
 struct record_sent {
-    uint64_t key;          /* stands for the message; never 0 */
-    int64_t node, process; /* the sender's, as their rows in the database */
-    uint32_t aspect;
-    size_t stream;           /* the number that its item has */
+    uint64_t key;            /* stands for the message; never 0 */
+    int64_t node, process;   /* the sender's, as their rows in the database */
+    uint32_t aspect, stream; /* stream: the number that its item has */
     uint64_t time;           /* on its clock, ns */
     struct clock_reading at; /* in the run's time */
     bool given;              /* it has its place in the order */
@@ -31,14 +30,14 @@ struct clock_reading record_message_took(const struct record_sent *sent, const s
 
 struct record_messages;
 
-/** `memory`: the most that it takes, bytes. NULL: no memory. */
+/** `memory`: the most that it takes, bytes, of which it touches what it uses. NULL: no memory. */
 struct record_messages *record_messages_new(size_t memory);
 void record_messages_free(struct record_messages *m);
 
 /** Takes a sending that was found; other records, and those that name nobody, are none. */
 void record_messages_add(struct record_messages *m, const struct record_item *sent);
 
-/** How many keys of sendings, of which each has one or two, were forgotten, or never taken where memory is short. */
+/** How many keys of sendings, of which each has one or two, were forgotten. */
 uint64_t record_messages_forgotten(const struct record_messages *m);
 
 /** The sending of the message in `received`; NULL: none is known. Valid until the next call. */
