@@ -10,10 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARGIN     INT64_C(50000)     /* ns around a window in which events are kept, too */
-#define LOSS_LATE  INT64_C(200000000) /* ns by which intervals are recorded after they ended, at most */
-#define SPAN_MOVES 16                 /* of each span, on average, with which they are sorted one by one */
-#define JOINED     INT64_C(1000)      /* ns: times that are so near each other are one, but for the reading of clocks */
+#define MARGIN INT64_C(50000) /* ns around a window in which events are kept, too */
 
 static uint32_t look_up(const struct hash_index *x, int64_t row, uint32_t id)
 {
@@ -24,6 +21,8 @@ static uint32_t look_up(const struct hash_index *x, int64_t row, uint32_t id)
 /* Whether a time from `from` to `until` lies in a window. */
 static bool is_wanted(struct activity *a, int64_t from, int64_t until)
 {
+    if (a->window_count == 0)
+        return true;
     size_t low = 0, high = a->window_count; /* the first window that ends at `from` or later */
     if (a->near < high && a->windows[a->near].until >= from && (a->near == 0 || a->windows[a->near - 1].until < from))
         low = high = a->near; /* mostly it is that of the record before */
@@ -35,7 +34,7 @@ static bool is_wanted(struct activity *a, int64_t from, int64_t until)
             high = middle;
     }
     a->near = low;
-    return a->window_count == 0 || (low < a->window_count && a->windows[low].from <= until);
+    return low < a->window_count && a->windows[low].from <= until;
 }
 
 int activity_init(struct activity *a, const struct activity_window *windows, size_t window_count)
@@ -54,6 +53,7 @@ void activity_fini(struct activity *a)
         free(a->threads[i].events);
         free(a->threads[i].rivals);
         free(a->threads[i].waits);
+        free(a->threads[i].near);
     }
     free(a->threads);
     free(a->names);
@@ -64,6 +64,7 @@ void activity_fini(struct activity *a)
     free(a->by_key.slots);
     free(a->by_name.slots);
     free(a->pids);
+    free(a->aspects);
     free(a->streams);
     record_messages_free(a->messages);
     *a = (struct activity){0};
@@ -81,7 +82,11 @@ uint32_t activity_add_thread(struct activity *a, const struct activity_thread *i
     if (!grow_list(&a->threads, &a->thread_capacity, a->thread_count, sizeof *a->threads) ||
         !grow_index(&a->by_thread, a->thread_count))
         return ACTIVITY_NONE;
+    struct activity_near *near = calloc(1, sizeof *near);
+    if (!near)
+        return ACTIVITY_NONE;
     a->threads[a->thread_count] = *is;
+    a->threads[a->thread_count].near = near;
     hash_index_put(&a->by_thread, (uint64_t)is->process_row, is->id, (uint32_t)a->thread_count);
     return (uint32_t)a->thread_count++;
 }
@@ -102,20 +107,6 @@ uint32_t activity_name(struct activity *a, const char *name)
     snprintf(a->names[a->name_count], sizeof *a->names, "%s", name);
     a->pids[a->name_count] = 0;
     return (uint32_t)a->name_count++;
-}
-
-/* Of an aspect of a process, without comparing texts again. */
-static uint32_t name_of(struct activity *a, const struct record_item *item)
-{
-    uint32_t name = look_up(&a->by_key, item->process->row, item->r->aspect);
-    if (name != ACTIVITY_NONE || !grow_index(&a->by_key, a->key_count))
-        return name;
-    name = activity_name(a, item->aspect->name);
-    if (name != ACTIVITY_NONE) {
-        hash_index_put(&a->by_key, (uint64_t)item->process->row, item->r->aspect, name);
-        a->key_count++;
-    }
-    return name;
 }
 
 static uint32_t thread_of_process(struct activity *a, const struct model_process *p, uint32_t id, int64_t own)
@@ -262,7 +253,7 @@ bool activity_add_interval(struct activity *a, uint32_t thread, struct activity_
     if (i.begin >= i.end)
         return true;
     int64_t off_from = i.off < 0 ? i.begin : saturate_sub(i.begin, i.off);
-    if (i.off >= 0 && last > INT64_MIN && saturate_sub(off_from, last) < JOINED)
+    if (i.off >= 0 && last > INT64_MIN && saturate_sub(off_from, last) < ACTIVITY_JOINED)
         i.off = i.begin - last;
     if (i.off >= 0 && (i.ready_least < 0 || i.ready_most < 0)) {
         i.ready_least = 0;
@@ -294,35 +285,35 @@ static enum activity_reason reason_of(const struct record_item *item)
 }
 
 /* The size of a message, or of an operation; -1: it does not say. */
-static int64_t bytes_of(const struct record_item *item)
+static int64_t bytes_of(const struct activity_aspect *aspect, const struct record_item *item)
 {
-    for (uint32_t i = 0; i < item->aspect->field_count; i++)
-        if (item->aspect->fields[i].type == DICT_INT64 && strcmp(item->aspect->fields[i].name, "bytes") == 0)
-            return (int64_t)packet_value(item->r, i) < 0 ? -1 : (int64_t)packet_value(item->r, i);
-    return -1;
+    int64_t bytes = aspect->bytes < 0 ? -1 : (int64_t)packet_value(item->r, (uint32_t)aspect->bytes);
+    return bytes < 0 ? -1 : bytes;
 }
 
-static bool take_span(struct activity *a, uint32_t t, const struct record_item *item)
+static bool take_span(struct activity *a, uint32_t t, const struct activity_aspect *aspect,
+                      const struct record_item *item)
 {
     int64_t duration = (int64_t)packet_value(item->r, 0), own = saturate_time(item->time);
     if (duration <= 0)
         return true;
-    struct activity_span span = {.begin = run_time(item, saturate_sub(own, duration)), .end = saturate_ns(item->at.ns)};
+    struct activity_span span = {.begin = run_time(item, saturate_sub(own, duration)),
+                                 .end = saturate_ns(item->at.ns),
+                                 .name = aspect->name,
+                                 .reason = reason_of(item)};
     if (!is_wanted(a, span.begin - MARGIN, span.end + MARGIN))
         return true;
-    span.name = name_of(a, item);
-    span.reason = reason_of(item);
-    if (span.name != ACTIVITY_NONE && span.reason == ACTIVITY_FOR_IO &&
-        !activity_add_io(a, t, span.name, bytes_of(item)))
+    if (span.reason == ACTIVITY_FOR_IO && !activity_add_io(a, t, span.name, bytes_of(aspect, item)))
         return false;
-    return span.name != ACTIVITY_NONE && activity_add_span(a, t, span);
+    return activity_add_span(a, t, span);
 }
 
-static bool take_received(struct activity *a, uint32_t t, const struct record_item *item)
+static bool take_received(struct activity *a, uint32_t t, const struct activity_aspect *aspect,
+                          const struct record_item *item)
 {
     const struct record_sent *sent = record_messages_pair(a->messages, item);
     struct activity_event e = {.at = saturate_ns(item->at.ns), .peer = ACTIVITY_NONE, .kind = ACTIVITY_RECEIVED};
-    e.bytes = bytes_of(item);
+    e.bytes = bytes_of(aspect, item);
     if (sent) {
         struct clock_reading took = record_message_took(sent, item);
         e.from = saturate_ns(saturate_sub(e.at, took.ns));
@@ -333,14 +324,13 @@ static bool take_received(struct activity *a, uint32_t t, const struct record_it
     return !is_wanted(a, e.at - MARGIN, e.at + MARGIN) || activity_add_event(a, t, e);
 }
 
-static bool take_sent(struct activity *a, uint32_t t, const struct record_item *item)
+static bool take_sent(struct activity *a, uint32_t t, const struct activity_aspect *aspect,
+                      const struct record_item *item)
 {
     int64_t at = saturate_ns(item->at.ns);
     record_messages_add(a->messages, item);
-    return !is_wanted(a, at - MARGIN, at + MARGIN) ||
-           activity_add_event(a, t,
-                              (struct activity_event){
-                                  .at = at, .peer = ACTIVITY_NONE, .kind = ACTIVITY_SENT, .bytes = bytes_of(item)});
+    struct activity_event e = {.at = at, .peer = ACTIVITY_NONE, .kind = ACTIVITY_SENT, .bytes = bytes_of(aspect, item)};
+    return !is_wanted(a, at - MARGIN, at + MARGIN) || activity_add_event(a, t, e);
 }
 
 /* ---- intervals on a CPU ------------------------------------------------------------------------------------------ */
@@ -383,24 +373,56 @@ bool activity_is_wait(const struct dict_aspect *aspect)
     return switches_aspect(aspect) == OF_WAIT;
 }
 
+/*
+ * What was found last of a text and numbers of a process, *is: that is so still: since then no process and no thread
+ * has come. If not, it is to be found and kept there.
+ */
+static struct activity_known *known_of(struct activity *a, const struct record_item *item, uint64_t text, int64_t pid,
+                                       uint32_t id, bool *is)
+{
+    const struct activity_known key = {.text = text,
+                                       .row = item->process->row,
+                                       .pid = pid,
+                                       .id = id,
+                                       .processes = item->process->node->highest_stream_id,
+                                       .threads = a->thread_count + 1};
+    uint64_t hash = (text ^ (uint64_t)pid << 12 ^ (uint64_t)id << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    struct activity_known *k = &a->known[hash >> 32 & (ACTIVITY_KNOWN - 1)];
+    *is = k->text == text && k->row == key.row && k->pid == pid && k->id == id && k->processes == key.processes &&
+          k->threads == key.threads;
+    if (!*is)
+        *k = key;
+    return k;
+}
+
 /* The thread that a record of the sampler is about: known already by its records, or one of the latest process of that
  * name. */
-static uint32_t thread_of_switches(struct activity *a, const struct record_item *item)
+static uint32_t find_thread(struct activity *a, const struct record_item *item, const char *name, uint32_t id)
 {
-    const struct dict *d = item->process->dict;
-    uint64_t name = packet_value(item->r, ACTIVITY_OF_PROCESS);
-    uint32_t id = (uint32_t)packet_value(item->r, ACTIVITY_OF_THREAD), t = ACTIVITY_NONE;
+    uint32_t t = ACTIVITY_NONE;
     const struct model_process *latest = NULL;
-    if (name == 0 || name > d->string_count)
-        return t;
     for (const struct model_process *p = item->process->node->processes; p; p = p->next) {
-        if (p->role != ROLE_SUT || strcmp(p->name, d->strings[name - 1]) != 0)
+        if (p->role != ROLE_SUT || strcmp(p->name, name) != 0)
             continue;
         uint32_t known = activity_find(a, p->row, id);
         t = known != ACTIVITY_NONE ? known : t;
         latest = p;
     }
     return t != ACTIVITY_NONE || !latest ? t : thread_of_process(a, latest, id, saturate_time(item->time));
+}
+
+static uint32_t thread_of_switches(struct activity *a, const struct record_item *item)
+{
+    const struct dict *d = item->process->dict;
+    uint64_t name = packet_value(item->r, ACTIVITY_OF_PROCESS);
+    uint32_t id = (uint32_t)packet_value(item->r, ACTIVITY_OF_THREAD);
+    bool is;
+    if (name == 0 || name > d->string_count)
+        return ACTIVITY_NONE;
+    struct activity_known *k = known_of(a, item, name, INT64_MIN, id, &is);
+    if (!is)
+        k->thread = find_thread(a, item, d->strings[name - 1], id);
+    return k->thread;
 }
 
 struct activity_window activity_time_of(const struct record_item *item)
@@ -410,37 +432,43 @@ struct activity_window activity_time_of(const struct record_item *item)
     return (struct activity_window){run_time(item, saturate_sub(end, duration)), run_time(item, end)};
 }
 
-/*
- * A process of the run by its pid, or else a command, as a name; ACTIVITY_NONE: it is unknown, or memory is short.
- * *thread: its thread `id`, if that is known.
- */
-static uint32_t name_of_other(struct activity *a, const struct record_item *item, uint32_t field, int64_t id,
-                              bool *monitor, uint32_t *thread)
+/* A process of the run by its pid, or else a command, as a name, and its thread `id`; ACTIVITY_NONE: it is unknown, or
+ * memory is short. */
+static void find_other(struct activity *a, const struct record_item *item, struct activity_known *k)
 {
     const struct dict *d = item->process->dict;
-    uint64_t text = packet_value(item->r, field);
-    int64_t pid = (int64_t)packet_value(item->r, field + 1);
-    const char *name = text && text <= d->string_count ? d->strings[text - 1] : "";
-    *monitor = strncmp(name, "bezel", 5) == 0 && (name[5] == '\0' || name[5] == 'd' || name[5] == '-');
-    *thread = ACTIVITY_NONE;
-    for (const struct model_process *p = item->process->node->processes; p && pid > 0; p = p->next) {
-        uint32_t known = (int64_t)p->pid == pid ? activity_find(a, p->row, (uint32_t)id) : (uint32_t)ACTIVITY_NONE;
-        *thread = known != ACTIVITY_NONE ? known : *thread;
-        *monitor = *monitor || ((int64_t)p->pid == pid && p->role == ROLE_DAEMON);
-        name = (int64_t)p->pid == pid && p->role == ROLE_SUT ? p->name : name;
+    const char *name = k->text && k->text <= d->string_count ? d->strings[k->text - 1] : "";
+    k->monitor = strncmp(name, "bezel", 5) == 0 && (name[5] == '\0' || name[5] == 'd' || name[5] == '-');
+    k->thread = ACTIVITY_NONE;
+    for (const struct model_process *p = item->process->node->processes; p && k->pid > 0; p = p->next) {
+        if ((int64_t)p->pid != k->pid)
+            continue;
+        uint32_t known = activity_find(a, p->row, k->id);
+        k->thread = known != ACTIVITY_NONE ? known : k->thread;
+        k->monitor = k->monitor || p->role == ROLE_DAEMON;
+        name = p->role == ROLE_SUT ? p->name : name;
     }
-    uint32_t found = *name && strcmp(name, "unknown") != 0 ? activity_name(a, name) : (uint32_t)ACTIVITY_NONE;
-    if (found != ACTIVITY_NONE && pid > 0)
-        a->pids[found] = a->pids[found] == 0 || a->pids[found] == pid ? pid : ACTIVITY_SEVERAL;
-    return found;
+    k->name = *name && strcmp(name, "unknown") != 0 ? activity_name(a, name) : (uint32_t)ACTIVITY_NONE;
+    if (k->name != ACTIVITY_NONE && k->pid > 0)
+        a->pids[k->name] = a->pids[k->name] == 0 || a->pids[k->name] == k->pid ? k->pid : ACTIVITY_SEVERAL;
+}
+
+static const struct activity_known *other_of(struct activity *a, const struct record_item *item, uint32_t field,
+                                             int64_t id)
+{
+    bool is;
+    struct activity_known *k =
+        known_of(a, item, packet_value(item->r, field), (int64_t)packet_value(item->r, field + 1), (uint32_t)id, &is);
+    if (!is)
+        find_other(a, item, k);
+    return k;
 }
 
 static bool take_ready(struct activity *a, uint32_t t, const struct record_item *item)
 {
     struct activity_window time = activity_time_of(item);
-    struct activity_rival r = {.begin = time.from, .end = time.until};
-    uint32_t thread;
-    r.name = name_of_other(a, item, RIVAL, -1, &r.monitor, &thread);
+    const struct activity_known *by = other_of(a, item, RIVAL, -1);
+    struct activity_rival r = {.begin = time.from, .end = time.until, .name = by->name, .monitor = by->monitor};
     return activity_add_rival(a, t, r);
 }
 
@@ -448,12 +476,13 @@ static bool take_wait(struct activity *a, uint32_t t, const struct record_item *
 {
     struct activity_window time = activity_time_of(item);
     uint64_t state = packet_value(item->r, STATE), woken = packet_value(item->r, WOKEN_BY);
-    bool monitor;
+    const struct activity_known *by = other_of(a, item, WAKER, (int64_t)packet_value(item->r, WAKER_THREAD));
     struct activity_wait w = {.begin = time.from,
                               .end = time.until,
                               .state = state <= ACTIVITY_STOPPED ? (enum activity_state)state : ACTIVITY_UNSEEN,
-                              .woken = woken <= ACTIVITY_NOT_YET ? (enum activity_woken)woken : ACTIVITY_BY_UNKNOWN};
-    w.name = name_of_other(a, item, WAKER, (int64_t)packet_value(item->r, WAKER_THREAD), &monitor, &w.waker);
+                              .woken = woken <= ACTIVITY_NOT_YET ? (enum activity_woken)woken : ACTIVITY_BY_UNKNOWN,
+                              .name = by->name,
+                              .waker = by->thread};
     return activity_add_wait(a, t, w);
 }
 
@@ -511,6 +540,30 @@ bool activity_wants(const struct dict_aspect *aspect)
            switches_aspect(aspect) < SWITCHES_ASPECTS;
 }
 
+/* What is to know of an aspect of a process, without comparing texts again. NULL: no memory. */
+static const struct activity_aspect *aspect_of(struct activity *a, const struct record_item *item)
+{
+    const struct dict_aspect *d = item->aspect;
+    uint32_t found = look_up(&a->by_key, item->process->row, item->r->aspect);
+    if (found != ACTIVITY_NONE)
+        return &a->aspects[found];
+    struct activity_aspect is = {.name = ACTIVITY_NONE, .bytes = -1, .switches = SWITCHES_ASPECTS};
+    if (item->process->role == ROLE_DAEMON)
+        is.switches = (int)switches_aspect(d);
+    else if (dict_kind_lasts(d->kind))
+        is.name = activity_name(a, d->name);
+    for (uint32_t i = d->field_count; i > 0; i--)
+        if (d->fields[i - 1].type == DICT_INT64 && strcmp(d->fields[i - 1].name, "bytes") == 0)
+            is.bytes = (int)i - 1;
+    if ((is.name == ACTIVITY_NONE && dict_kind_lasts(d->kind) && item->process->role != ROLE_DAEMON) ||
+        !grow_list(&a->aspects, &a->aspect_capacity, a->aspect_count, sizeof is) ||
+        !grow_index(&a->by_key, a->aspect_count))
+        return NULL;
+    hash_index_put(&a->by_key, (uint64_t)item->process->row, item->r->aspect, (uint32_t)a->aspect_count);
+    a->aspects[a->aspect_count] = is;
+    return &a->aspects[a->aspect_count++];
+}
+
 static bool take_loss(struct activity *a, struct activity_stream *s, uint32_t t, const struct record_item *item)
 {
     int64_t at = saturate_ns(item->at.ns), from = s->last;
@@ -527,268 +580,27 @@ static bool take_loss(struct activity *a, struct activity_stream *s, uint32_t t,
     return true;
 }
 
+static bool take_record(struct activity *a, uint32_t t, const struct record_item *item)
+{
+    const struct activity_aspect *is = aspect_of(a, item);
+    if (!is)
+        return false;
+    if (item->process->role == ROLE_DAEMON)
+        return is->switches == SWITCHES_ASPECTS || take_switches(a, (enum switches_aspect)is->switches, item);
+    if (dict_kind_lasts(item->aspect->kind))
+        return take_span(a, t, is, item);
+    if (item->aspect->kind == DICT_SENT)
+        return take_sent(a, t, is, item);
+    return item->aspect->kind != DICT_RECEIVED || take_received(a, t, is, item);
+}
+
 bool activity_take(struct activity *a, const struct record_item *item)
 {
     struct activity_stream *s = stream_of(a, item->stream);
-    bool monitor = item->process->role == ROLE_DAEMON, taken = true;
-    enum switches_aspect switches = monitor && item->r ? switches_aspect(item->aspect) : SWITCHES_ASPECTS;
-    if (!s)
-        return false;
-    uint32_t t = monitor ? 0 : thread_of(a, s, item);
+    uint32_t t = !s ? (uint32_t)ACTIVITY_NONE : item->process->role == ROLE_DAEMON ? 0 : thread_of(a, s, item);
     if (t == ACTIVITY_NONE)
         return false;
-    if (!item->r)
-        taken = take_loss(a, s, t, item);
-    else if (switches < SWITCHES_ASPECTS)
-        taken = take_switches(a, switches, item);
-    else if (monitor)
-        taken = true;
-    else if (dict_kind_lasts(item->aspect->kind))
-        taken = take_span(a, t, item);
-    else if (item->aspect->kind == DICT_SENT)
-        taken = take_sent(a, t, item);
-    else if (item->aspect->kind == DICT_RECEIVED)
-        taken = take_received(a, t, item);
+    bool taken = item->r ? take_record(a, t, item) : take_loss(a, s, t, item);
     s->last = saturate_ns(item->at.ns);
     return taken;
-}
-
-/* ---- the innermost span ------------------------------------------------------------------------------------------ */
-
-static int by_begin(const void *x, const void *y)
-{
-    const struct activity_span *a = x, *b = y;
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return (a->end < b->end) - (a->end > b->end); /* the outer one first */
-}
-
-/* They are recorded by their ends: one goes before those in it, of which few stand there. Else all are sorted. */
-static void sort_spans(struct activity_thread *t)
-{
-    for (size_t i = 1, moves = 0; i < t->span_count; i++) {
-        struct activity_span span = t->spans[i];
-        size_t k = i;
-        for (; k > 0 && by_begin(&t->spans[k - 1], &span) > 0; k--, moves++)
-            t->spans[k] = t->spans[k - 1];
-        t->spans[k] = span;
-        if (moves > SPAN_MOVES * t->span_count) {
-            qsort(t->spans, t->span_count, sizeof *t->spans, by_begin);
-            return;
-        }
-    }
-}
-
-/* `span`: NULL: none. */
-static void put_inner(struct activity_thread *t, int64_t at, const struct activity_span *span)
-{
-    if (t->inner_count && t->inner[t->inner_count - 1].at == at)
-        t->inner_count--;
-    t->inner[t->inner_count++] = (struct activity_inner){at, span ? span->name : (uint32_t)ACTIVITY_NONE,
-                                                         span ? span->reason : ACTIVITY_NO_WAIT};
-}
-
-/* Ends the spans on the stack that end before `until`: the one below that goes on is the innermost again. */
-static size_t end_spans(struct activity_thread *t, const uint32_t *stack, size_t depth, int64_t until)
-{
-    while (depth && t->spans[stack[depth - 1]].end <= until) {
-        int64_t end = t->spans[stack[--depth]].end;
-        while (depth && t->spans[stack[depth - 1]].end <= end)
-            depth--;
-        put_inner(t, end, depth ? &t->spans[stack[depth - 1]] : NULL);
-    }
-    return depth;
-}
-
-/* Spans nest; of those that overlap otherwise, that which began last counts as the innermost. */
-static int settle_spans(struct activity_thread *t)
-{
-    size_t depth = 0;
-    free(t->inner);
-    t->inner = NULL;
-    t->inner_count = 0;
-    if (t->span_count == 0)
-        return 0;
-    uint32_t *stack = malloc(t->span_count * sizeof *stack);
-    t->inner = malloc(2 * t->span_count * sizeof *t->inner);
-    if (!stack || !t->inner) {
-        free(stack);
-        return BEZEL_ENOMEM;
-    }
-    sort_spans(t);
-    for (size_t i = 0; i < t->span_count; i++) {
-        depth = end_spans(t, stack, depth, t->spans[i].begin);
-        put_inner(t, t->spans[i].begin, &t->spans[i]);
-        stack[depth++] = (uint32_t)i;
-    }
-    (void)end_spans(t, stack, depth, INT64_MAX);
-    free(stack);
-    return 0;
-}
-
-int activity_settle(struct activity *a)
-{
-    int err = 0;
-    for (size_t i = 0; i < a->thread_count && !err; i++)
-        err = settle_spans(&a->threads[i]);
-    a->forgotten = record_messages_forgotten(a->messages);
-    return err;
-}
-
-/* ---- looking up -------------------------------------------------------------------------------------------------- */
-
-/* The number of items, each of `size` bytes with a time first, whose times are before `at`. */
-static size_t count_before(const void *list, size_t count, size_t size, int64_t at)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int64_t time;
-        memcpy(&time, (const char *)list + middle * size, sizeof time);
-        if (time < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-const struct activity_inner *activity_innermost(const struct activity_thread *t, int64_t at)
-{
-    size_t i = count_before(t->inner, t->inner_count, sizeof *t->inner, at);
-    return i ? &t->inner[i - 1] : NULL;
-}
-
-uint32_t activity_inner_before(const struct activity_thread *t, int64_t at, int64_t *since)
-{
-    const struct activity_inner *i = activity_innermost(t, at);
-    *since = i ? i->at : INT64_MIN;
-    return i ? i->name : (uint32_t)ACTIVITY_NONE;
-}
-
-enum activity_reason activity_reason_before(const struct activity_thread *t, int64_t at)
-{
-    const struct activity_inner *i = activity_innermost(t, at);
-    return i ? i->reason : ACTIVITY_NO_WAIT;
-}
-
-bool activity_message_wait(const struct activity_thread *t, int64_t at, struct activity_window *wait)
-{
-    size_t i = count_before(t->inner, t->inner_count, sizeof *t->inner, saturate_add(at, 1));
-    size_t event = activity_event_at(t, at);
-    if (i < 2 || t->inner[i - 2].reason != ACTIVITY_FOR_MESSAGE)
-        return false;
-    *wait = (struct activity_window){t->inner[i - 2].at, t->inner[i - 1].at};
-    return activity_is_inner(t, wait->from, wait->until) && (event == 0 || t->events[event - 1].at < wait->from);
-}
-
-int64_t activity_inner_until(const struct activity_thread *t, int64_t at)
-{
-    size_t i = count_before(t->inner, t->inner_count, sizeof *t->inner, at);
-    return i < t->inner_count ? t->inner[i].at : INT64_MAX;
-}
-
-bool activity_is_in_span(const struct activity *a, const struct activity_thread *t, const char *name, int64_t at)
-{
-    size_t i = count_before(t->spans, t->span_count, sizeof *t->spans, saturate_add(at, 1));
-    for (unsigned most = 64; i > 0 && most > 0; i--, most--)
-        if (t->spans[i - 1].end > at && strcmp(a->names[t->spans[i - 1].name], name) == 0)
-            return true;
-    return false;
-}
-
-bool activity_is_inner(const struct activity_thread *t, int64_t begin, int64_t end)
-{
-    size_t i = count_before(t->spans, t->span_count, sizeof *t->spans, begin);
-    while (i < t->span_count && t->spans[i].begin == begin && t->spans[i].end != end)
-        i++;
-    return i < t->span_count && t->spans[i].begin == begin && activity_inner_until(t, saturate_add(begin, 1)) == end;
-}
-
-bool activity_lost_intervals(const struct activity *a, const struct activity_thread *t, int64_t from, int64_t until)
-{
-    size_t low = 0, high = a->gap_count; /* the first gap that ends behind `from` */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (a->gaps[middle].until <= from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < a->gap_count; low++)
-        if (a->gaps[low].node_row == t->node_row && saturate_sub(a->gaps[low].from, LOSS_LATE) < until)
-            return true;
-    return false;
-}
-
-size_t activity_event_at(const struct activity_thread *t, int64_t at)
-{
-    return count_before(t->events, t->event_count, sizeof *t->events, at);
-}
-
-size_t activity_interval_before(const struct activity_thread *t, int64_t at)
-{
-    return count_before(t->intervals, t->interval_count, sizeof *t->intervals, at);
-}
-
-int64_t activity_cpu(const struct activity_thread *t, int64_t from, int64_t until)
-{
-    int64_t cpu = 0;
-    for (size_t i = activity_interval_before(t, until); i > 0 && t->intervals[i - 1].end > from; i--) {
-        const struct activity_interval *is = &t->intervals[i - 1];
-        cpu += (is->end < until ? is->end : until) - (is->begin > from ? is->begin : from);
-    }
-    return cpu;
-}
-
-size_t activity_rival_before(const struct activity_thread *t, int64_t at)
-{
-    return count_before(t->rivals, t->rival_count, sizeof *t->rivals, at);
-}
-
-const struct activity_wait *activity_wait_in(const struct activity_thread *t, int64_t begin, int64_t end)
-{
-    size_t i = count_before(t->waits, t->wait_count, sizeof *t->waits, end);
-    return i && t->waits[i - 1].end > begin && t->waits[i - 1].end <= saturate_add(end, JOINED) ? &t->waits[i - 1]
-                                                                                                : NULL;
-}
-
-/* ---- forgetting -------------------------------------------------------------------------------------------------- */
-
-/* Of items in the order of their times, which do not overlap; returns how many are gone. */
-static size_t forget(struct activity *a, void *list, size_t *count, size_t size, int64_t before)
-{
-    size_t gone = count_before(list, *count, size, before);
-    if (gone < 2) /* the last one may go on */
-        return 0;
-    gone--;
-    *count -= gone;
-    memmove(list, (char *)list + gone * size, *count * size);
-    a->left += gone * size;
-    return gone;
-}
-
-void activity_forget(struct activity *a, uint32_t thread, int64_t before)
-{
-    struct activity_thread *t = &a->threads[thread];
-    size_t kept = 0;
-    for (size_t i = 0; i < t->span_count; i++)
-        if (t->spans[i].end >= before)
-            t->spans[kept++] = t->spans[i];
-    a->left += (t->span_count - kept) * sizeof *t->spans;
-    t->span_count = kept;
-    forget(a, t->intervals, &t->interval_count, sizeof *t->intervals, before);
-    forget(a, t->events, &t->event_count, sizeof *t->events, before);
-    forget(a, t->rivals, &t->rival_count, sizeof *t->rivals, before);
-    forget(a, t->waits, &t->wait_count, sizeof *t->waits, before);
-}
-
-void activity_forget_gaps(struct activity *a, int64_t before)
-{
-    size_t gone = 0;
-    while (gone < a->gap_count && a->gaps[gone].until < before)
-        gone++;
-    a->gap_count -= gone;
-    if (gone)
-        memmove(a->gaps, a->gaps + gone, a->gap_count * sizeof *a->gaps);
 }

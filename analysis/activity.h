@@ -19,6 +19,11 @@
 #include <stdint.h>
 
 enum { ACTIVITY_NONE = INT32_MAX, ACTIVITY_SEVERAL = -1, ACTIVITY_SENT_MEMORY = 32 << 20, ACTIVITY_MEMORY = 512 << 20 };
+enum { ACTIVITY_KNOWN = 128, ACTIVITY_PLENTY = 32 << 20 };
+
+#define ACTIVITY_JOINED                                                                                                \
+    INT64_C(1000) /* ns: times that are so near each other are one, but for the reading of clocks                      \
+                   */
 
 struct activity_window {
     int64_t from, until;
@@ -105,14 +110,17 @@ struct activity_thread {
     uint32_t pid;  /* of its process; 0: not known */
     int64_t first; /* time of its first record of a kind that is wanted; INT64_MAX: none yet */
     size_t older;  /* of the thread that had its stream before, plus 1; 0: none */
-    size_t span_count, span_capacity, inner_count, interval_count, interval_capacity, event_count, event_capacity,
-        rival_count, rival_capacity, wait_count, wait_capacity;
+    size_t span_count, span_capacity, inner_count, inner_capacity, interval_count, interval_capacity, event_count,
+        event_capacity, rival_count, rival_capacity, wait_count, wait_capacity;
     struct activity_span *spans;
     struct activity_inner *inner;        /* in the order of time; made by activity_settle() */
     struct activity_interval *intervals; /* in the order of time, which do not overlap */
     struct activity_event *events;       /* in the order of time, as the next two */
     struct activity_rival *rivals;
     struct activity_wait *waits;
+    struct activity_near { /* private: where each list was looked up last */
+        size_t spans, inner, intervals, events, rivals, waits;
+    } * near;
 };
 
 /** Intervals of threads of a node were lost. */
@@ -139,12 +147,25 @@ struct activity {
 
     /* Private. */
     size_t thread_capacity, name_capacity, pid_capacity, gap_capacity, io_capacity, window_count, stream_capacity,
-        key_count, near; /* the window that was found last */
+        aspect_count, aspect_capacity, near; /* the window that was found last */
     const struct activity_window *windows;
     struct record_messages *messages;
-    struct hash_index by_thread, by_key, by_name; /* threads by process and id; names by process and aspect, and text */
+    struct hash_index by_thread, by_key, by_name; /* threads by process and id; aspects by process and id; names */
     struct hash_index by_io;                      /* by name and thread */
     size_t left;                                  /* bytes that what is kept may still take */
+    struct activity_aspect {
+        uint32_t name; /* of those that last */
+        int bytes;     /* its field with the size; -1: it has none */
+        int switches;  /* which of sampler `switches` it is */
+    } * aspects;
+    struct activity_known { /* whom a text and numbers in a record of the sampler stand for */
+        uint64_t text;
+        int64_t row, pid;
+        uint32_t id, processes;
+        size_t threads;
+        uint32_t name, thread;
+        bool monitor;
+    } known[ACTIVITY_KNOWN];
     struct activity_stream {
         size_t thread; /* that has it now, plus 1 */
         uint32_t id;

@@ -201,9 +201,9 @@ static void commit(struct live *f, uint32_t thread, int64_t kept)
         return;
     t->since = since;
     const struct activity_thread *is = &f->activity.threads[thread];
-    f->cpu += activity_cpu(is, f->from, INT64_MAX);
+    f->cpu += activity_cpu(is, f->from, since - MARGIN);
     activity_forget(&f->activity, thread, since - MARGIN);
-    f->cpu -= activity_cpu(is, f->from, INT64_MAX);
+    f->cpu -= activity_cpu(is, f->from, since - MARGIN);
 }
 
 int live_mark(struct live *f, int64_t until)

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Whom a record of sampler `switches` names stands for what is known of its node by then, not for what was before. */
+#include "analysis/activity.h"
+#include "tests/lib/interval_aspect.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { WORKER = 1, MAKE, FIELDS = 9 };
+
+static const char *strings[] = {"worker", "make"};
+static struct dict dict = {.aspect_count = 1, .string_count = 2, .strings = strings};
+static struct dict_aspect span = {
+    .id = 1, .kind = DICT_SPAN, .name = "works", .field_count = 1, .fields = {{DICT_INT64, "duration", "ns", ""}}};
+static struct model_node node;
+static struct model_process daemon_of = {.node = &node, .row = 1, .role = ROLE_DAEMON, .name = "bezeld", .dict = &dict},
+                            worker = {.node = &node, .row = 2, .role = ROLE_SUT, .pid = 10, .name = "worker"},
+                            server = {.node = &node, .row = 3, .role = ROLE_SUT, .pid = 20, .name = "server"},
+                            again = {.node = &node, .row = 4, .role = ROLE_SUT, .pid = 10, .name = "worker"};
+
+static struct activity a;
+
+/* A process comes to the node. */
+static void comes(struct model_process *p)
+{
+    struct model_process **last = &node.processes;
+    while (*last)
+        last = &(*last)->next;
+    *last = p;
+    node.highest_stream_id++;
+}
+
+static void take(const struct model_process *p, const struct dict_aspect *aspect, uint32_t thread,
+                 const int64_t values[FIELDS], int64_t at)
+{
+    uint8_t bytes[8 * FIELDS];
+    struct packet_header packet = {.thread = thread};
+    struct packet_record r = {.aspect = 1, .values = bytes, .value_count = FIELDS};
+    for (int i = 0; i < FIELDS; i++)
+        bytes_put_u64(bytes + 8 * i, (uint64_t)values[i]);
+    struct record_item item = {.process = p,
+                               .packet = &packet,
+                               .r = &r,
+                               .aspect = aspect,
+                               .stream = (size_t)p->row,
+                               .time = (uint64_t)at,
+                               .at = {.ns = at}};
+    assert_true(activity_take(&a, &item));
+}
+
+/* A record says that thread 10 of `worker` waited, and that thread 20 of process 20, a `make`, ended that. */
+static const struct activity_wait *waits(uint32_t of_thread, int64_t at)
+{
+    take(&daemon_of, &wait_aspect_recorded, 0,
+         (const int64_t[]){WORKER, 10, 50, 0, ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, MAKE, 20, 20}, at);
+    assert_true(of_thread < a.thread_count);
+    const struct activity_thread *t = &a.threads[of_thread];
+    assert_int_equal(t->waits[t->wait_count - 1].end, at);
+    return &t->waits[t->wait_count - 1];
+}
+
+static void ended_by(const char *name, int64_t at)
+{
+    const struct activity_wait *w = waits(0, at);
+    assert_string_equal(a.names[w->name], name);
+}
+
+static void test_who_comes_later(void **state)
+{
+    (void)state;
+    assert_int_equal(activity_init(&a, NULL, 0), 0);
+    comes(&daemon_of);
+    comes(&worker);
+    for (int i = 0; i < 2; i++)
+        ended_by("make", 100 + 100 * i);
+    comes(&server);
+    ended_by("server", 300);
+    assert_int_equal(waits(0, 400)->waker, ACTIVITY_NONE);
+    take(&server, &span, 20, (const int64_t[FIELDS]){10}, 450);
+    assert_int_equal(waits(0, 500)->waker, activity_find(&a, server.row, 20));
+    comes(&again);
+    take(&again, &span, 10, (const int64_t[FIELDS]){10}, 550);
+    (void)waits(activity_find(&a, again.row, 10), 600);
+    assert_int_equal(a.threads[0].wait_count, 5);
+    activity_fini(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_comes_later)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
