@@ -43,6 +43,7 @@ struct attempt {
     unsigned status;          /* 0: no answer came */
     char reason[WHY_MAX / 2]; /* that libwebsockets gives */
     char why[WHY_MAX];
+    struct lws_context *context;
     lws_sorted_usec_list_t deadline;
 };
 
@@ -89,6 +90,13 @@ static int skip_answer(struct lws *wsi)
     return lws_http_client_read(wsi, &at, &n) < 0 ? -1 : 0;
 }
 
+/* Ends the attempt. What runs out may end it before lws_service() waits, which would then be for what is due next. */
+static void end_attempt(struct attempt *a)
+{
+    a->done = true;
+    lws_cancel_service(a->context);
+}
+
 static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t n)
 {
     struct attempt *a = lws_context_user(lws_get_context(wsi));
@@ -106,13 +114,13 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         return skip_answer(wsi);
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
         snprintf(a->reason, sizeof a->reason, "%.*s", in ? (int)n : 0, in ? (const char *)in : "");
-        a->done = true;
+        end_attempt(a);
         return 0;
     case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
-        a->done = true;
+        end_attempt(a);
         return -1;
     case LWS_CALLBACK_CLOSED_CLIENT_HTTP:
-        a->done = true;
+        end_attempt(a);
         return 0;
     default:
         return 0;
@@ -122,7 +130,8 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
 static void on_deadline(lws_sorted_usec_list_t *deadline)
 {
     struct attempt *a = lws_container_of(deadline, struct attempt, deadline);
-    a->done = a->late = true;
+    a->late = true;
+    end_attempt(a);
 }
 
 static void connect_to(struct lws_context *context, struct attempt *a)
@@ -138,6 +147,7 @@ static void connect_to(struct lws_context *context, struct attempt *a)
         .alpn = "http/1.1",
         .ssl_connection = p->secure ? LCCSCF_USE_SSL : 0,
     };
+    a->context = context;
     lws_sul_schedule(context, 0, &a->deadline, on_deadline, PUSH_PATIENCE_S * LWS_US_PER_SEC);
     if (!lws_client_connect_via_info(&info))
         a->done = true;
