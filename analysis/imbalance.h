@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * How much of the work on paths is there since it is spread unevenly: in each span the time for which the paths of the
- * slow instances ran in it, beyond the mean of all threads that were in it meanwhile (the critical-path imbalance of
- * Scalasca). Much of it: to balance the work helps; none: to make it faster does. Pure. One owner.
+ * How much of the work on paths is due to an uneven spread: in each span the time for which the paths of the slow
+ * instances ran in it, beyond the mean of all threads that were in it meanwhile (the critical-path imbalance of
+ * Scalasca). Where that is much, balancing the work helps; where it is nothing, making it faster does. Pure. One owner.
  */
 #ifndef BEZEL_ANALYSIS_IMBALANCE_H
 #define BEZEL_ANALYSIS_IMBALANCE_H

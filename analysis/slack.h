@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * How much later messages to threads could have come, without what a thread did at the end of a window being later:
- * what is not on its path has slack (the longest path through each message, from both sides). Of what is not known it
- * is the least. Pure. One owner.
+ * By how much a message to a thread could have come later without delaying the end of a window: messages that are not
+ * on its path have such slack (the longest path through each message, from both sides). Where something is not known,
+ * it is the least that the slack can be. Pure. One owner.
  */
 #ifndef BEZEL_ANALYSIS_SLACK_H
 #define BEZEL_ANALYSIS_SLACK_H
