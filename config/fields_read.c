@@ -434,7 +434,9 @@ void fields_read_engine(struct reader *r, const struct tree *t, void *to)
     if (!text)
         return;
     if (strchr(text, '@'))
-        reader_wrong(r, t, "credentials do not belong into the file, which the run keeps");
+        reader_wrong(r, t,
+                     "credentials do not belong into the file, which the run keeps: give a file of them with "
+                     "BEZEL_ENGINE_CREDENTIALS");
     else if (is_engine(text))
         *(char **)to = reader_copy(r, text);
     else

@@ -2,10 +2,16 @@
 // SPDX-License-Identifier: MIT
 #include "mediators/engine/engine_ops.h"
 
+#include "base/file.h"
+#include "base/ulimit.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+struct engine_setting engine_settings[ENGINE_SETTINGS + 1];
 
 static const struct engine_ops *const engines[] = {
 #ifdef BEZEL_HAS_JETSTREAM
@@ -47,9 +53,46 @@ const char *engine_check(const char *url)
     struct engine_servers servers;
     if (!engine_of(url))
         return "it is neither nats://HOST:PORT nor kafka://HOST:PORT, or this bezel-engine was built without the "
-               "library "
-               "for it";
+               "library for it";
+    if (strchr(url, '@'))
+        return "credentials do not belong into it, where others see them: give a file (--credentials)";
     return split(url, &servers) ? NULL : "several servers are of one kind, with commas, 16 at most";
+}
+
+static char *strip_spaces(char *text)
+{
+    text += strspn(text, " \t");
+    size_t n = strlen(text);
+    while (n > 0 && strchr(" \t\r", text[n - 1]))
+        n--;
+    text[n] = '\0';
+    return text;
+}
+
+const char *engine_credentials(const char *file)
+{
+    static char *text; /* for as long as the process lives */
+    struct stat st;
+    size_t n;
+    char *left;
+    int count = 0, err = file ? file_read(file, ENGINE_CREDENTIALS_MAX, &text, &n) : BEZEL_ENOENT;
+    if (!file)
+        return NULL;
+    if (err)
+        return ulimit_reason(err);
+    if (stat(file, &st) != 0 || (st.st_mode & 077))
+        return "others can read it: chmod 600";
+    for (char *line = strtok_r(text, "\n", &left); line; line = strtok_r(NULL, "\n", &left)) {
+        line = strip_spaces(line);
+        char *is = strchr(line, '=');
+        if (!*line || *line == '#')
+            continue;
+        if (!is || count == ENGINE_SETTINGS)
+            return "its lines are NAME = VALUE, 32 at most";
+        *is = '\0';
+        engine_settings[count++] = (struct engine_setting){strip_spaces(line), strip_spaces(is + 1)};
+    }
+    return NULL;
 }
 
 int engine_fail(struct engine *e, int err, const char *format, ...)

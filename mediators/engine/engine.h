@@ -39,10 +39,18 @@ struct engine;
 const char *engine_check(const char *url);
 
 /**
+ * Reads what engines ask for of whoever connects to them from `file`, which only its owner may read: lines NAME =
+ * VALUE, with # for comments. NATS takes user, password, token, credentials (a file of nsc's), ca, certificate and key
+ * (files, for TLS); Kafka the properties of librdkafka. NULL, also for no file; or why not, without a capital and a
+ * point. Once, before engine_open().
+ */
+const char *engine_credentials(const char *file);
+
+/**
  * Connects to the first server of `url` that answers, for run `name`, 1 to ENGINE_NAME_MAX bytes. To write: makes room
  * for the run where there is none, on as many as three of the servers named. To read: BEZEL_ENOENT where the engine has
- * no such run, BEZEL_EMALFORMED where it has lost a part. Waits for some seconds. In any case *e is for engine_close(),
- * or NULL.
+ * no such run, BEZEL_EMALFORMED where it has lost a part. BEZEL_EPERM: the credentials are refused. Waits for some
+ * seconds. In any case *e is for engine_close(), or NULL.
  */
 int engine_open(const char *url, const char *name, bool writes, struct engine **e) BEZEL_MUST_CHECK;
 

@@ -99,10 +99,59 @@ static int check_put(struct jetstream *e)
     return lost ? BEZEL_EUNREACH : 0;
 }
 
+static const char *setting(const char *name)
+{
+    const struct engine_setting *s = engine_settings;
+    while (s->name && strcmp(s->name, name) != 0)
+        s++;
+    return s->value;
+}
+
+static int check_settings(struct jetstream *e)
+{
+    static const char known[] = " user password token credentials ca certificate key ";
+    char name[ENGINE_NAME_MAX];
+    for (const struct engine_setting *s = engine_settings; s->name; s++)
+        if (snprintf(name, sizeof name, " %s ", s->name) >= (int)sizeof name || !strstr(known, name))
+            return engine_fail(&e->engine, BEZEL_EINVAL, "NATS takes no '%.40s' of --credentials, but%s", s->name,
+                               known);
+    return 0;
+}
+
+static natsStatus set_credentials(natsOptions *o)
+{
+    const char *user = setting("user"), *password = setting("password"), *token = setting("token"),
+               *file = setting("credentials"), *ca = setting("ca"), *certificate = setting("certificate"),
+               *key = setting("key");
+    natsStatus s = user ? natsOptions_SetUserInfo(o, user, password ? password : "") : NATS_OK;
+    if (s == NATS_OK && token)
+        s = natsOptions_SetToken(o, token);
+    if (s == NATS_OK && file)
+        s = natsOptions_SetUserCredentialsFromFiles(o, file, NULL);
+    if (s == NATS_OK && (ca || certificate))
+        s = natsOptions_SetSecure(o, true);
+    if (s == NATS_OK && ca)
+        s = natsOptions_LoadCATrustedCertificates(o, ca);
+    if (s == NATS_OK && certificate)
+        s = natsOptions_LoadCertificatesChain(o, certificate, key ? key : certificate);
+    return s;
+}
+
+static int fail_to_connect(struct jetstream *e, natsStatus s)
+{
+    int err = fail_with(e, s, "no server takes the connection");
+    if (s != NATS_CONNECTION_AUTH_FAILED)
+        return err;
+    return engine_fail(&e->engine, BEZEL_EPERM, "the server refuses the credentials: give others (--credentials)");
+}
+
 /* A connection that breaks stays broken: whoever puts messages asks anew what the engine has. */
 static int connect_to(struct jetstream *e, const struct engine_servers *servers)
 {
     jsOptions o;
+    int err = check_settings(e);
+    if (err)
+        return err;
     natsStatus s = natsOptions_Create(&e->options);
     if (s == NATS_OK)
         s = natsOptions_SetServers(e->options, (const char **)(uintptr_t)servers->urls, servers->count);
@@ -112,10 +161,12 @@ static int connect_to(struct jetstream *e, const struct engine_servers *servers)
         s = natsOptions_SetTimeout(e->options, WAIT_MS);
     if (s == NATS_OK)
         s = natsOptions_SetName(e->options, "bezel");
+    if (s == NATS_OK && (s = set_credentials(e->options)) != NATS_OK)
+        return fail_with(e, s, "the credentials cannot be used") ? BEZEL_EINVAL : 0;
     if (s == NATS_OK)
         s = natsConnection_Connect(&e->connection, e->options);
     if (s != NATS_OK)
-        return fail_with(e, s, "no server takes the connection");
+        return fail_to_connect(e, s);
     jsOptions_Init(&o);
     o.Wait = WAIT_MS;
     o.PublishAsync.MaxPending = UNDER_WAY;

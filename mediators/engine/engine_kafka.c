@@ -36,7 +36,8 @@ struct kafka {
     struct hash_index index;     /* of hashes of keys, into: */
     int64_t *offsets;            /* of the last message of each key */
     size_t count, capacity;
-    bool lost; /* a message was not taken */
+    bool lost;    /* a message was not taken */
+    bool refused; /* a broker did not take the credentials */
 };
 
 static int fail_with(struct kafka *k, rd_kafka_resp_err_t err, const char *what)
@@ -87,17 +88,28 @@ static void delivered(rd_kafka_t *rk, const rd_kafka_message_t *m, void *context
         k->lost = true;
 }
 
-struct setting {
-    const char *name, *value;
-};
+/* Called within rd_kafka_poll() and rd_kafka_consumer_poll(). */
+static void on_error(rd_kafka_t *rk, int err, const char *reason, void *context)
+{
+    struct kafka *k = context;
+    (void)rk;
+    (void)reason;
+    k->refused = k->refused || err == RD_KAFKA_RESP_ERR__AUTHENTICATION;
+}
 
-static rd_kafka_t *connect_as(struct kafka *k, rd_kafka_type_t type, const struct setting *settings)
+static bool set_all(rd_kafka_conf_t *conf, const struct engine_setting *s, char *why, size_t size)
+{
+    while (s->name && rd_kafka_conf_set(conf, s->name, s->value, why, size) == RD_KAFKA_CONF_OK)
+        s++;
+    return !s->name;
+}
+
+static rd_kafka_t *connect_as(struct kafka *k, rd_kafka_type_t type, const struct engine_setting *settings)
 {
     char why[200] = "";
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    bool ok = true;
-    for (; settings->name && ok; settings++)
-        ok = rd_kafka_conf_set(conf, settings->name, settings->value, why, sizeof why) == RD_KAFKA_CONF_OK;
+    bool ok = set_all(conf, settings, why, sizeof why) && set_all(conf, engine_settings, why, sizeof why);
+    rd_kafka_conf_set_error_cb(conf, on_error);
     rd_kafka_conf_set_dr_msg_cb(conf, delivered);
     rd_kafka_conf_set_opaque(conf, k);
     rd_kafka_conf_set_log_cb(conf, NULL); /* what fails is said by the caller */
@@ -167,6 +179,11 @@ static int measure(struct kafka *k)
     if (err == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION ||
         err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
         return BEZEL_ENOENT;
+    rd_kafka_message_t *more = err ? rd_kafka_consumer_poll(k->consumer, 0) : NULL;
+    if (more)
+        rd_kafka_message_destroy(more);
+    if (err && k->refused)
+        return engine_fail(&k->engine, BEZEL_EPERM, "a broker refuses the credentials: give others (--credentials)");
     return err ? fail_with(k, err, "no broker answers") : 0;
 }
 
@@ -184,13 +201,13 @@ static int read_index(struct kafka *k)
 
 static int open_to_write(struct kafka *k, const char *servers, int count)
 {
-    const struct setting settings[] = {{"bootstrap.servers", servers},
-                                       {"client.id", "bezel"},
-                                       {"enable.idempotence", "true"},
-                                       {"delivery.timeout.ms", "10000"},
-                                       {"linger.ms", "5"},
-                                       {"queue.buffering.max.messages", "1024"},
-                                       {NULL, NULL}};
+    const struct engine_setting settings[] = {{"bootstrap.servers", servers},
+                                              {"client.id", "bezel"},
+                                              {"enable.idempotence", "true"},
+                                              {"delivery.timeout.ms", "10000"},
+                                              {"linger.ms", "5"},
+                                              {"queue.buffering.max.messages", "1024"},
+                                              {NULL, NULL}};
     k->producer = connect_as(k, RD_KAFKA_PRODUCER, settings);
     if (!k->producer)
         return BEZEL_EINVAL;
@@ -224,14 +241,14 @@ static int open_topic(const struct engine_servers *servers, const char *name, bo
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? "," : "",
                  servers->urls[i] + strlen("kafka://"));
     name_topic(name, k->topic);
-    const struct setting settings[] = {{"bootstrap.servers", list},
-                                       {"client.id", "bezel"},
-                                       {"group.id", "bezel"},
-                                       {"enable.auto.commit", "false"},
-                                       {"isolation.level", "read_uncommitted"},
-                                       {"auto.offset.reset", "error"},
-                                       {"allow.auto.create.topics", "false"},
-                                       {NULL, NULL}};
+    const struct engine_setting settings[] = {{"bootstrap.servers", list},
+                                              {"client.id", "bezel"},
+                                              {"group.id", "bezel"},
+                                              {"enable.auto.commit", "false"},
+                                              {"isolation.level", "read_uncommitted"},
+                                              {"auto.offset.reset", "error"},
+                                              {"allow.auto.create.topics", "false"},
+                                              {NULL, NULL}};
     k->consumer = connect_as(k, RD_KAFKA_CONSUMER, settings);
     if (!k->consumer)
         return BEZEL_EINVAL;

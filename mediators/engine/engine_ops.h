@@ -16,6 +16,13 @@ struct engine_servers {
     char text[ENGINE_LIST_MAX];
 };
 
+/** What engine_credentials() has read; a NULL name ends it. */
+struct engine_setting {
+    const char *name, *value;
+};
+enum { ENGINE_SETTINGS = 32, ENGINE_CREDENTIALS_MAX = 64 << 10 };
+extern struct engine_setting engine_settings[ENGINE_SETTINGS + 1];
+
 struct engine_ops {
     const char *const *schemes; /* NULL-terminated */
     /* Allocates *e, larger than a struct engine, of which it is the begin. */

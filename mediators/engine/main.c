@@ -27,7 +27,7 @@ static const char footer[] = "SIGTERM ends it: what is stored is handed on for u
                              "Exit codes: 0 ended, 1 failed, or the engine lacks a part, 2 wrong arguments.\n";
 
 struct arguments {
-    const char *to, *from, *name, *dir;
+    const char *to, *from, *name, *credentials, *dir;
     int parent_pipe;
 };
 
@@ -39,6 +39,9 @@ static int check(const struct arguments *a)
     why = engine_check(url);
     if (why)
         return options_misuse("%s: %s", url, why);
+    why = engine_credentials(a->credentials);
+    if (why)
+        return options_misuse("--credentials %s: %s", a->credentials, why);
     if (a->from && !a->name)
         return options_misuse("--from needs --name, the run's name at the engine");
     if (a->name && (!*a->name || strlen(a->name) > ENGINE_NAME_MAX))
@@ -60,6 +63,10 @@ static int read_options(int argc, char **argv, struct arguments *a)
          .value = &a->to},
         {"from", 0, "URL", "make the new run directory DIR out of what is there", .value = &a->from},
         {"name", 0, "NAME", "the run's name at the engine (default: the last part of RUN)", .value = &a->name},
+        {"credentials", 0, "FILE",
+         "what the servers ask for, one NAME = VALUE a line, in a file that others cannot read (default: the file that "
+         "$BEZEL_ENGINE_CREDENTIALS names; none)",
+         .value = &a->credentials},
         LIFETIME_PARENT_PIPE(&a->parent_pipe),
         {0},
     };
@@ -96,7 +103,7 @@ static int publish(const struct arguments *a)
 
 int main(int argc, char **argv)
 {
-    struct arguments a = {.parent_pipe = -1};
+    struct arguments a = {.parent_pipe = -1, .credentials = getenv("BEZEL_ENGINE_CREDENTIALS")};
     inherited_take("bezel-engine");
     int code = read_options(argc, argv, &a);
     if (code != OPTIONS_GO_ON)
