@@ -157,7 +157,8 @@ static const char *name_of(const struct picl_reading *r, int64_t event, char nam
             return known[i].name;
     if (event >= 0 && event < LABELS_MAX && r->labels[event])
         return r->labels[event];
-    snprintf(name, 32, event < 0 ? "system_%" PRId64 : "event_%" PRId64, event < 0 ? -event : event);
+    snprintf(name, 32, event < 0 ? "system_%" PRIu64 : "event_%" PRIu64,
+             event < 0 ? -(uint64_t)event : (uint64_t)event);
     return name;
 }
 
