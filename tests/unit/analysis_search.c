@@ -4,7 +4,7 @@
  * What a search finds in programs that are made of one cause and of a little of everything else: that cause, where it
  * is and with whom, and nothing else. What is not recorded may be the cause, and then that is said.
  */
-#include "analysis/search.h"
+#include "analysis/deepen.h"
 
 #include "tests/lib/seed.h"
 #include "tests/lib/test.h"
@@ -415,6 +415,77 @@ TEST(test_the_usual_may_have_it_too)
     assert_int_equal(root(SEARCH_READY)->is, SEARCH_OPEN);
     assert_true(fabs(root(SEARCH_READY)->least + 0.4) < 0.001 && fabs(root(SEARCH_READY)->most - 0.6) < 0.001);
     assert_int_equal(root(SEARCH_RUNNING)->is, SEARCH_TRUE);
+    end();
+}
+
+/* ---- what would say more ----------------------------------------------------------------------------------------- */
+
+static struct deepen_aspect weigh(const char *process, const char *name, enum dict_kind kind)
+{
+    struct deepen_aspect is = {0};
+    deepen_weigh(&a, &terms, &s, strcmp(process, "peer") == 0 ? "studio" : "desk", process, name, kind, &is);
+    return is;
+}
+
+static bool is_share(double share, double wanted)
+{
+    return fabs(share - wanted) < 0.001;
+}
+
+/* In no span, a span may say more, and nothing else; when it is recorded, it says so. */
+TEST(test_spans_may_explain_what_runs_in_none)
+{
+    begin();
+    turn(program, &now, 0, 0, 6 * ROUND / 10);
+    run("work", 3 * ROUND / 10);
+    wait_for("pause", ACTIVITY_FOR_TIMER, ROUND / 10);
+    search(0);
+    assert_true(is_share(weigh("program", "render", DICT_SPAN).may, 0.6));
+    assert_true(is_share(weigh("program", "render", DICT_SPAN).says, 0));
+    assert_true(is_share(weigh("program", "work", DICT_SPAN).says, 0.3));
+    assert_true(is_share(weigh("program", "pause", DICT_WAIT).says, 0.1));
+    assert_true(is_share(weigh("program", "pause", DICT_WAIT).may, 0));
+    assert_true(is_share(weigh("peer", "render", DICT_SPAN).may, 0));
+    assert_true(is_share(weigh("peer", "render", DICT_SPAN).says, 0));
+    end();
+}
+
+/* Running that is false, and small, is not looked at closer. */
+TEST(test_what_is_false_needs_no_span)
+{
+    begin();
+    turn(program, &now, 0, 0, ROUND / 10);
+    wait_for("pause", ACTIVITY_FOR_TIMER, 9 * ROUND / 10);
+    search(0);
+    assert_true(is_share(weigh("program", "render", DICT_SPAN).may, 0));
+    end();
+}
+
+/* A wait for what nobody knows may be explained by waits and messages; its sender may be anywhere. */
+TEST(test_waits_and_messages_may_explain_a_wait)
+{
+    begin();
+    run("work", ROUND / 2);
+    wait_for("call", ACTIVITY_NO_WAIT, ROUND / 2);
+    search(0);
+    assert_true(is_share(weigh("program", "free", DICT_WAIT).may, 0.5));
+    assert_true(is_share(weigh("program", "got", DICT_RECEIVED).may, 0.5));
+    assert_true(is_share(weigh("peer", "sent", DICT_SENT).may, 0.5));
+    assert_true(is_share(weigh("peer", "got", DICT_RECEIVED).may, 0));
+    assert_true(is_share(weigh("program", "render", DICT_SPAN).may, 0));
+    end();
+}
+
+/* What the peer did while the program waited for its message is on the path by both ends of that. */
+TEST(test_messages_say_what_their_sender_did)
+{
+    begin();
+    run("work", ROUND / 2);
+    ask(ROUND / 2);
+    search(0);
+    assert_true(weigh("peer", "answer", DICT_SENT).says > 0);
+    assert_true(is_share(weigh("program", "answer", DICT_RECEIVED).says, 0.5));
+    assert_true(is_share(weigh("program", "answer", DICT_RECEIVED).may, 0));
     end();
 }
 
