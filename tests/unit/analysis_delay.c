@@ -5,9 +5,7 @@
  * did meanwhile, as counting by hand gives it.
  */
 #include "analysis/delay.h"
-#include "tests/lib/test.h"
-
-#include <string.h>
+#include "tests/lib/activity_scene.h"
 
 enum { CLIENTS = 4 };
 #define MS INT64_C(1000000)
@@ -16,29 +14,21 @@ static struct activity a;
 
 static uint32_t add_thread(const char *process)
 {
-    struct activity_thread t = {.node_row = 1, .process_row = (int64_t)a.thread_count, .id = (uint32_t)a.thread_count};
-    strcpy(t.process, process);
-    uint32_t n = activity_add_thread(&a, &t);
-    struct activity_interval first = {0, 1000, -1, -1, -1, ACTIVITY_WAITED};
-    assert_true(activity_add_interval(&a, n, first));
+    uint32_t n = scene_thread(&a, 1, process);
+    scene_run(&a, n, 0, 1000, 0);
     return n;
 }
 
 static void run(uint32_t t, int64_t from, int64_t until, const char *span)
 {
-    const struct activity_thread *x = &a.threads[t];
-    int64_t off = from - x->intervals[x->interval_count - 1].end;
-    struct activity_interval i = {from, until, off, 0, 0, ACTIVITY_WAITED};
-    struct activity_span s = {from, until, activity_name(&a, span), ACTIVITY_NO_WAIT};
-    assert_true(activity_add_interval(&a, t, i) && activity_add_span(&a, t, s));
+    scene_run(&a, t, from, until, 0);
+    scene_span(&a, t, span, from, until);
 }
 
 static void send(uint32_t from, int64_t sent, uint32_t to, int64_t received)
 {
-    struct activity_event e = {.at = sent, .peer = ACTIVITY_NONE, .kind = ACTIVITY_SENT};
-    assert_true(activity_add_event(&a, from, e));
-    e = (struct activity_event){.at = received, .from = sent, .peer = from, .kind = ACTIVITY_RECEIVED};
-    assert_true(activity_add_event(&a, to, e));
+    scene_send(&a, from, sent);
+    scene_receive(&a, to, received, from, sent);
 }
 
 /* All clients ask at once; the server works for 10 ms, asks the store, which works for 20 ms, and answers all. */

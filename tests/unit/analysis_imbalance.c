@@ -6,11 +6,10 @@
  */
 #include "analysis/imbalance.h"
 
+#include "tests/lib/activity_scene.h"
 #include "tests/lib/seed.h"
-#include "tests/lib/test.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { WORKERS = 4, ROUNDS = 10, MS = 1000000, ROUND = 100 * MS };
 
@@ -23,26 +22,9 @@ static uint32_t master, workers[WORKERS], work;
 
 static uint32_t add_thread(const char *process)
 {
-    struct activity_thread t = {.node_row = 1, .process_row = (int64_t)a.thread_count, .id = (uint32_t)a.thread_count};
-    strcpy(t.process, process);
-    uint32_t n = activity_add_thread(&a, &t);
-    struct activity_interval first = {0, 1000, -1, -1, -1, ACTIVITY_WAITED};
-    assert_true(activity_add_interval(&a, n, first));
+    uint32_t n = scene_thread(&a, 1, process);
+    scene_run(&a, n, 0, 1000, 0);
     return n;
-}
-
-static void run(uint32_t t, int64_t from, int64_t until, int64_t ready)
-{
-    const struct activity_thread *x = &a.threads[t];
-    int64_t off = from - x->intervals[x->interval_count - 1].end;
-    struct activity_interval i = {from, until, off, ready, ready, ACTIVITY_WAITED};
-    assert_true(activity_add_interval(&a, t, i));
-}
-
-static void event(uint32_t t, enum activity_event_kind kind, int64_t at, uint32_t peer, int64_t sent)
-{
-    struct activity_event e = {.at = at, .from = sent, .peer = peer, .kind = kind};
-    assert_true(activity_add_event(&a, t, e));
 }
 
 /*
@@ -51,19 +33,18 @@ static void event(uint32_t t, enum activity_event_kind kind, int64_t at, uint32_
  */
 static void draw_round(int64_t begin, const int64_t ns[WORKERS])
 {
-    run(master, begin, begin + MS, 0);
-    event(master, ACTIVITY_SENT, begin + MS, ACTIVITY_NONE, 0);
+    scene_run(&a, master, begin, begin + MS, 0);
+    scene_send(&a, master, begin + MS);
     for (int i = 0; i < WORKERS; i++) {
         int64_t from = begin + 2 * MS, until = from + ns[i];
-        struct activity_span s = {from, until, work, ACTIVITY_NO_WAIT};
-        assert_true(activity_add_span(&a, workers[i], s));
-        run(workers[i], from + (i ? 0 : MS), until, i ? 0 : MS);
-        event(workers[i], ACTIVITY_RECEIVED, from, master, begin + MS);
-        event(workers[i], ACTIVITY_SENT, until, ACTIVITY_NONE, 0);
+        scene_span(&a, workers[i], "work", from, until);
+        scene_run(&a, workers[i], from + (i ? 0 : MS), until, i ? 0 : MS);
+        scene_receive(&a, workers[i], from, master, begin + MS);
+        scene_send(&a, workers[i], until);
     }
     int64_t back = begin + 3 * MS + ns[0];
-    run(master, back, back + MS, 0);
-    event(master, ACTIVITY_RECEIVED, back, workers[0], back - MS);
+    scene_run(&a, master, back, back + MS, 0);
+    scene_receive(&a, master, back, workers[0], back - MS);
 }
 
 static void begin(void)
@@ -145,8 +126,7 @@ TEST(test_unknown_intervals)
     draw_rounds(&longest, &mean);
     uint32_t lost = add_thread("worker");
     for (int i = 0; i < ROUNDS; i++) {
-        struct activity_span s = {rounds[i].from + 2 * MS, rounds[i].from + 32 * MS, work, ACTIVITY_NO_WAIT};
-        assert_true(activity_add_span(&a, lost, s));
+        scene_span(&a, lost, "work", rounds[i].from + 2 * MS, rounds[i].from + 32 * MS);
     }
     compare();
     assert_int_equal(is.spans[0].threads, WORKERS + 1);

@@ -6,6 +6,7 @@
  */
 #include "analysis/live.h"
 #include "analysis/slack.h"
+#include "tests/lib/activity_scene.h"
 #include "tests/lib/test.h"
 
 #include <stdlib.h>
@@ -15,48 +16,6 @@
 
 static struct activity a;
 static struct path p;
-
-static uint32_t add_thread(const char *process, int64_t node)
-{
-    struct activity_thread t = {
-        .node_row = node, .process_row = (int64_t)a.thread_count, .id = (uint32_t)a.thread_count, .first = 0};
-    strcpy(t.process, process);
-    uint32_t n = activity_add_thread(&a, &t);
-    assert_int_not_equal(n, ACTIVITY_NONE);
-    return n;
-}
-
-static void span(uint32_t t, const char *name, int64_t begin, int64_t end)
-{
-    assert_true(
-        activity_add_span(&a, t, (struct activity_span){.begin = begin, .end = end, .name = activity_name(&a, name)}));
-}
-
-/* On a CPU from `begin` to `end`, and off since the interval before, of which `ready` ready. */
-static void runs(uint32_t t, int64_t begin, int64_t end, int64_t ready)
-{
-    const struct activity_thread *is = &a.threads[t];
-    int64_t last = is->interval_count ? is->intervals[is->interval_count - 1].end : begin;
-    assert_true(activity_add_interval(&a, t,
-                                      (struct activity_interval){.begin = begin,
-                                                                 .end = end,
-                                                                 .off = begin - last,
-                                                                 .ready_least = ready,
-                                                                 .ready_most = ready,
-                                                                 .ended = ACTIVITY_WAITED}));
-}
-
-static void sends(uint32_t t, int64_t at)
-{
-    assert_true(
-        activity_add_event(&a, t, (struct activity_event){.at = at, .peer = ACTIVITY_NONE, .kind = ACTIVITY_SENT}));
-}
-
-static void receives(uint32_t t, int64_t at, uint32_t from, int64_t sent)
-{
-    assert_true(activity_add_event(
-        &a, t, (struct activity_event){.at = at, .from = sent, .peer = from, .kind = ACTIVITY_RECEIVED}));
-}
 
 static void walk(uint32_t t, int64_t from, int64_t until)
 {
@@ -97,22 +56,22 @@ static int finish(void **state)
 /* A runs 10, B 20 (flight 1), C 35 (flight 2, 25 of it in X); A waits for both and runs 5. */
 TEST_WITH(start, finish, test_master_and_two_workers)
 {
-    uint32_t m = add_thread("A", 1), b = add_thread("B", 2), c = add_thread("C", 3);
-    span(c, "X", 20 * MS, 45 * MS);
-    runs(m, 0, 10 * MS, 0);
-    sends(m, 10 * MS);
-    runs(b, 0, MS / 2, 0);
-    runs(b, 11 * MS, 31 * MS, 0);
-    receives(b, 11 * MS, m, 10 * MS);
-    sends(b, 31 * MS);
-    runs(c, 0, MS / 2, 0);
-    runs(c, 12 * MS, 47 * MS, 0);
-    receives(c, 12 * MS, m, 10 * MS);
-    sends(c, 47 * MS);
-    runs(m, 32 * MS, 32 * MS + 1000, 0);
-    receives(m, 32 * MS, b, 31 * MS);
-    runs(m, 49 * MS, 54 * MS, 0);
-    receives(m, 49 * MS, c, 47 * MS);
+    uint32_t m = scene_thread(&a, 1, "A"), b = scene_thread(&a, 2, "B"), c = scene_thread(&a, 3, "C");
+    scene_span(&a, c, "X", 20 * MS, 45 * MS);
+    scene_run(&a, m, 0, 10 * MS, 0);
+    scene_send(&a, m, 10 * MS);
+    scene_run(&a, b, 0, MS / 2, 0);
+    scene_run(&a, b, 11 * MS, 31 * MS, 0);
+    scene_receive(&a, b, 11 * MS, m, 10 * MS);
+    scene_send(&a, b, 31 * MS);
+    scene_run(&a, c, 0, MS / 2, 0);
+    scene_run(&a, c, 12 * MS, 47 * MS, 0);
+    scene_receive(&a, c, 12 * MS, m, 10 * MS);
+    scene_send(&a, c, 47 * MS);
+    scene_run(&a, m, 32 * MS, 32 * MS + 1000, 0);
+    scene_receive(&a, m, 32 * MS, b, 31 * MS);
+    scene_run(&a, m, 49 * MS, 54 * MS, 0);
+    scene_receive(&a, m, 49 * MS, c, 47 * MS);
     walk(m, 0, 54 * MS);
     assert_int_equal(p.count, 7);
     is_piece(0, PATH_RUNNING, PATH_KNOWN, m, 0, 10 * MS);
@@ -130,7 +89,7 @@ TEST_WITH(start, finish, test_master_and_two_workers)
     for (size_t i = 0; i < s.count; i++) /* A had 1 us to do before it waited again */
         assert_int_equal(s.pairs[i].least, s.pairs[i].from == c || s.pairs[i].to == c ? 0 : 17 * MS - 1000);
     slack_fini(&s);
-    receives(m, 53 * MS, ACTIVITY_NONE, 0);
+    scene_receive(&a, m, 53 * MS, ACTIVITY_NONE, 0);
     assert_int_equal(slack_find(&a, m, 0, 54 * MS, &s), 0);
     assert_false(s.known);
     slack_fini(&s);
@@ -146,23 +105,23 @@ TEST_WITH(start, finish, test_master_and_two_workers)
 TEST_WITH(start, finish, test_a_chain_of_diamonds)
 {
     enum { DIAMONDS = 20, EVENTS = 8, EDGES = 4 + EVENTS };
-    uint32_t m = add_thread("A", 1), of[2] = {add_thread("B", 2), add_thread("C", 3)};
+    uint32_t m = scene_thread(&a, 1, "A"), of[2] = {scene_thread(&a, 2, "B"), scene_thread(&a, 3, "C")};
     int64_t at = MS;
     for (int i = 0; i < 3; i++)
-        runs((uint32_t)i, 0, MS / 2, 0);
+        scene_run(&a, (uint32_t)i, 0, MS / 2, 0);
     for (int i = 0; i < DIAMONDS; i++, at += 14 * MS) {
-        runs(m, at, at + MS, 0);
+        scene_run(&a, m, at, at + MS, 0);
         for (int k = 0; k < 2; k++)
-            sends(m, at + MS);
+            scene_send(&a, m, at + MS);
         for (int k = 0; k < 2; k++) {
-            runs(of[k], at + 2 * MS, at + 12 * MS, 0);
-            receives(of[k], at + 2 * MS, m, at + MS);
-            sends(of[k], at + 12 * MS);
+            scene_run(&a, of[k], at + 2 * MS, at + 12 * MS, 0);
+            scene_receive(&a, of[k], at + 2 * MS, m, at + MS);
+            scene_send(&a, of[k], at + 12 * MS);
         }
-        runs(m, at + 13 * MS, at + 13 * MS + 1000, 0);
+        scene_run(&a, m, at + 13 * MS, at + 13 * MS + 1000, 0);
         for (int k = 0; k < 2; k++)
-            receives(m, at + 13 * MS, of[k], at + 12 * MS);
-        runs(m, at + 13 * MS + 1000, at + 14 * MS, 0);
+            scene_receive(&a, m, at + 13 * MS, of[k], at + 12 * MS);
+        scene_run(&a, m, at + 13 * MS + 1000, at + 14 * MS, 0);
     }
     walk(m, MS, at);
     assert_in_range(p.steps, DIAMONDS * 4, 2 * DIAMONDS * (EVENTS + EDGES));
@@ -179,22 +138,23 @@ TEST_WITH(start, finish, test_a_chain_of_diamonds)
 /* A window ends while a client waits for a server, which waits for a store: that one ran last. */
 TEST_WITH(start, finish, test_a_window_that_ends_in_a_wait)
 {
-    uint32_t client = add_thread("client", 1), server = add_thread("server", 1), store = add_thread("store", 1);
-    runs(client, 0, MS, 0);
-    sends(client, MS);
-    runs(server, 0, MS / 2, 0);
-    runs(server, 2 * MS, 12 * MS, 0);
-    receives(server, 2 * MS, client, MS);
-    sends(server, 12 * MS);
-    runs(store, 0, MS / 2, 0);
-    runs(store, 13 * MS, 33 * MS, 0);
-    receives(store, 13 * MS, server, 12 * MS);
-    sends(store, 33 * MS);
-    runs(server, 34 * MS, 35 * MS, 0);
-    receives(server, 34 * MS, store, 33 * MS);
-    sends(server, 35 * MS);
-    runs(client, 36 * MS, 37 * MS, 0);
-    receives(client, 36 * MS, server, 35 * MS);
+    uint32_t client = scene_thread(&a, 1, "client"), server = scene_thread(&a, 1, "server"),
+             store = scene_thread(&a, 1, "store");
+    scene_run(&a, client, 0, MS, 0);
+    scene_send(&a, client, MS);
+    scene_run(&a, server, 0, MS / 2, 0);
+    scene_run(&a, server, 2 * MS, 12 * MS, 0);
+    scene_receive(&a, server, 2 * MS, client, MS);
+    scene_send(&a, server, 12 * MS);
+    scene_run(&a, store, 0, MS / 2, 0);
+    scene_run(&a, store, 13 * MS, 33 * MS, 0);
+    scene_receive(&a, store, 13 * MS, server, 12 * MS);
+    scene_send(&a, store, 33 * MS);
+    scene_run(&a, server, 34 * MS, 35 * MS, 0);
+    scene_receive(&a, server, 34 * MS, store, 33 * MS);
+    scene_send(&a, server, 35 * MS);
+    scene_run(&a, client, 36 * MS, 37 * MS, 0);
+    scene_receive(&a, client, 36 * MS, server, 35 * MS);
     walk(client, 0, 20 * MS);
     is_piece(p.count - 1, PATH_RUNNING, PATH_KNOWN, store, 13 * MS, 20 * MS);
     is_piece(p.count - 3, PATH_RUNNING, PATH_KNOWN, server, 2 * MS, 12 * MS);
@@ -208,24 +168,24 @@ TEST_WITH(start, finish, test_controller_of_a_paper)
     } of[] = {{3, 840, 159}, {2, 480, 88}, {3, 480, 79}, {2, 440, 67}, {1, 408, 108}, {1, 272, 64}, {3, 240, 42}};
     enum { CALCULATORS = 7, CPU = 9740 };
     int64_t at = 0, running = 0, near = 0, far = 0;
-    uint32_t control = add_thread("control", 1);
+    uint32_t control = scene_thread(&a, 1, "control");
     for (uint32_t i = 0; i < CALCULATORS; i++)
-        (void)add_thread("calculator", of[i].machine);
+        (void)scene_thread(&a, of[i].machine, "calculator");
     for (uint32_t i = 0; i < CALCULATORS; i++) {
         int64_t piece = (CPU / (CALCULATORS + 1)) * MS, sent = at + piece, there = sent + of[i].each * MS;
-        runs(control, at, sent, 0);
+        scene_run(&a, control, at, sent, 0);
         if (i > 0)
-            receives(control, at, i, at - of[i - 1].each * MS);
-        sends(control, sent);
-        runs(i + 1, -1, 0, 0);
-        runs(i + 1, there, there + of[i].cpu * MS, 0);
-        receives(i + 1, there, control, sent);
-        sends(i + 1, there + of[i].cpu * MS);
+            scene_receive(&a, control, at, i, at - of[i - 1].each * MS);
+        scene_send(&a, control, sent);
+        scene_run(&a, i + 1, -1, 0, 0);
+        scene_run(&a, i + 1, there, there + of[i].cpu * MS, 0);
+        scene_receive(&a, i + 1, there, control, sent);
+        scene_send(&a, i + 1, there + of[i].cpu * MS);
         at = there + (of[i].cpu + of[i].each) * MS;
     }
     int64_t end = at + (CPU - CALCULATORS * (CPU / (CALCULATORS + 1))) * MS;
-    runs(control, at, end, 0);
-    receives(control, at, CALCULATORS, at - of[CALCULATORS - 1].each * MS);
+    scene_run(&a, control, at, end, 0);
+    scene_receive(&a, control, at, CALCULATORS, at - of[CALCULATORS - 1].each * MS);
     walk(control, 0, end);
     for (size_t i = 0; i < p.count; i++) {
         const struct path_piece *is = &p.pieces[i];
@@ -245,9 +205,9 @@ TEST_WITH(start, finish, test_controller_of_a_paper)
 
 TEST_WITH(start, finish, test_ready_and_what_lies_between)
 {
-    uint32_t t = add_thread("t", 1);
-    runs(t, 0, 10, 0);
-    runs(t, 100, 200, 30);
+    uint32_t t = scene_thread(&a, 1, "t");
+    scene_run(&a, t, 0, 10, 0);
+    scene_run(&a, t, 100, 200, 30);
     a.threads[t].intervals[1].ready_most = 50;
     walk(t, 0, 200);
     is_piece(0, PATH_RUNNING, PATH_KNOWN, t, 0, 10);
@@ -260,11 +220,11 @@ TEST_WITH(start, finish, test_ready_and_what_lies_between)
 /* Of each interval only what lies in the window, whichever of its ends does. */
 TEST_WITH(start, finish, test_cpu_of_a_window)
 {
-    uint32_t t = add_thread("t", 1);
+    uint32_t t = scene_thread(&a, 1, "t");
     assert_int_equal(activity_cpu(&a.threads[t], 0, INT64_MAX), 0);
-    runs(t, 0, 10, 0);
-    runs(t, 100, 200, 0);
-    runs(t, 300, 330, 0);
+    scene_run(&a, t, 0, 10, 0);
+    scene_run(&a, t, 100, 200, 0);
+    scene_run(&a, t, 300, 330, 0);
     assert_int_equal(activity_cpu(&a.threads[t], INT64_MIN, INT64_MAX), 140);
     assert_int_equal(activity_cpu(&a.threads[t], 5, 310), 115);
     assert_int_equal(activity_cpu(&a.threads[t], 120, 150), 30);
@@ -309,13 +269,13 @@ TEST(test_cpu_since_the_path_began)
 /* A message that was sent later than the thread might have been ready shows that it was not. */
 TEST_WITH(start, finish, test_a_message_narrows_the_bounds)
 {
-    uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
-    runs(u, 0, 90, 0);
-    runs(t, 0, 10, 0);
-    runs(t, 100, 200, 5);
+    uint32_t t = scene_thread(&a, 1, "t"), u = scene_thread(&a, 1, "u");
+    scene_run(&a, u, 0, 90, 0);
+    scene_run(&a, t, 0, 10, 0);
+    scene_run(&a, t, 100, 200, 5);
     a.threads[t].intervals[1].ready_most = 80;
-    sends(u, 85);
-    receives(t, 101, u, 85);
+    scene_send(&a, u, 85);
+    scene_receive(&a, t, 101, u, 85);
     walk(t, 0, 200);
     is_piece(0, PATH_RUNNING, PATH_KNOWN, u, 0, 85);
     is_piece(1, PATH_UNKNOWN, PATH_BETWEEN, t, 85, 95);
@@ -324,9 +284,9 @@ TEST_WITH(start, finish, test_a_message_narrows_the_bounds)
 
 TEST_WITH(start, finish, test_nothing_recorded)
 {
-    uint32_t t = add_thread("t", 1);
+    uint32_t t = scene_thread(&a, 1, "t");
     a.threads[t].first = 50;
-    span(t, "work", 60, 90);
+    scene_span(&a, t, "work", 60, 90);
     walk(t, 0, 100);
     is_piece(0, PATH_UNKNOWN, PATH_BEGINNING, t, 0, 50);
     is_piece(1, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 50, 60);
@@ -339,15 +299,15 @@ TEST_WITH(start, finish, test_nothing_recorded)
  */
 TEST_WITH(start, finish, test_a_span_around_the_receiving)
 {
-    uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
-    span(t, "receive", 20, 60);
-    receives(t, 60, u, 40);
-    sends(u, 40);
+    uint32_t t = scene_thread(&a, 1, "t"), u = scene_thread(&a, 1, "u");
+    scene_span(&a, t, "receive", 20, 60);
+    scene_receive(&a, t, 60, u, 40);
+    scene_send(&a, u, 40);
     walk(t, 0, 100);
     is_piece(0, PATH_UNKNOWN, PATH_NO_SWITCHES, u, 0, 40);
     is_piece(1, PATH_MESSAGE, PATH_KNOWN, t, 40, 60);
     is_piece(2, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 60, 100);
-    span(t, "work", 30, 35);
+    scene_span(&a, t, "work", 30, 35);
     walk(t, 0, 100);
     for (size_t i = 0; i < p.count; i++)
         assert_true(p.pieces[i].is == PATH_UNKNOWN && p.pieces[i].thread == t);
@@ -355,30 +315,30 @@ TEST_WITH(start, finish, test_a_span_around_the_receiving)
 
 TEST_WITH(start, finish, test_lost_records)
 {
-    uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
-    runs(u, 0, 100, 0);
-    runs(t, 0, 10, 0);
-    runs(t, 50, 100, 0);
+    uint32_t t = scene_thread(&a, 1, "t"), u = scene_thread(&a, 1, "u");
+    scene_run(&a, u, 0, 100, 0);
+    scene_run(&a, t, 0, 10, 0);
+    scene_run(&a, t, 50, 100, 0);
     assert_true(activity_add_event(
         &a, t, (struct activity_event){.at = 55, .from = 9, .peer = ACTIVITY_NONE, .kind = ACTIVITY_LOST}));
-    receives(t, 56, u, 40); /* the one that woke it may be lost */
+    scene_receive(&a, t, 56, u, 40); /* the one that woke it may be lost */
     walk(t, 0, 100);
     is_piece(1, PATH_UNKNOWN, PATH_LOST, t, 10, 50);
 }
 
 TEST_WITH(start, finish, test_messages_that_explain_nothing)
 {
-    uint32_t t = add_thread("t", 1), u = add_thread("u", 1), far = add_thread("far", 2);
-    runs(u, 0, 500, 0);
-    runs(t, 0, 10, 0);
-    runs(t, 50, 60, 0);
-    receives(t, 51, u, 5); /* had been sent before the wait began */
-    runs(t, 100, 110, 0);
-    receives(t, 101, ACTIVITY_NONE, 0);
-    runs(t, 150, 160, 0);
-    sends(t, 151); /* it did something else first */
-    receives(t, 152, u, 120);
-    runs(t, 200, 210, 0);
+    uint32_t t = scene_thread(&a, 1, "t"), u = scene_thread(&a, 1, "u"), far = scene_thread(&a, 2, "far");
+    scene_run(&a, u, 0, 500, 0);
+    scene_run(&a, t, 0, 10, 0);
+    scene_run(&a, t, 50, 60, 0);
+    scene_receive(&a, t, 51, u, 5); /* had been sent before the wait began */
+    scene_run(&a, t, 100, 110, 0);
+    scene_receive(&a, t, 101, ACTIVITY_NONE, 0);
+    scene_run(&a, t, 150, 160, 0);
+    scene_send(&a, t, 151); /* it did something else first */
+    scene_receive(&a, t, 152, u, 120);
+    scene_run(&a, t, 200, 210, 0);
     assert_true(activity_add_event(
         &a, t,
         (struct activity_event){.at = 201, .from = 170, .bound = INT64_MAX, .peer = far, .kind = ACTIVITY_RECEIVED}));
@@ -392,16 +352,16 @@ TEST_WITH(start, finish, test_messages_that_explain_nothing)
 /* A thread that is preempted behind the wait, before it records the receiving; records just outside of intervals. */
 TEST_WITH(start, finish, test_clocks_of_records_and_of_intervals)
 {
-    uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
-    runs(u, 0, 3000, 0);
-    runs(u, 9000, 9500, 0);
-    sends(u, 3100); /* was made at 3000 */
-    runs(t, 0, 1000, 0);
-    runs(t, 5000, 5100, 0);
+    uint32_t t = scene_thread(&a, 1, "t"), u = scene_thread(&a, 1, "u");
+    scene_run(&a, u, 0, 3000, 0);
+    scene_run(&a, u, 9000, 9500, 0);
+    scene_send(&a, u, 3100); /* was made at 3000 */
+    scene_run(&a, t, 0, 1000, 0);
+    scene_run(&a, t, 5000, 5100, 0);
     a.threads[t].intervals[1].ended = ACTIVITY_PREEMPTED;
-    runs(t, 6000, 6100, 900);
-    receives(t, 6200, u, 3100); /* was made at 6100 */
-    runs(t, 9000, 9500, 0);
+    scene_run(&a, t, 6000, 6100, 900);
+    scene_receive(&a, t, 6200, u, 3100); /* was made at 6100 */
+    scene_run(&a, t, 9000, 9500, 0);
     walk(t, 0, 6050);
     is_piece(0, PATH_RUNNING, PATH_KNOWN, u, 0, 3100);
     is_piece(1, PATH_MESSAGE, PATH_KNOWN, t, 3100, 5000);
@@ -425,12 +385,12 @@ static void woke(uint32_t t, int64_t begin, int64_t end, enum activity_state sta
 
 TEST_WITH(start, finish, test_who_had_the_cpu)
 {
-    uint32_t t = add_thread("t", 1);
-    runs(t, 0, 10, 0);
-    runs(t, 100, 200, 90);
+    uint32_t t = scene_thread(&a, 1, "t");
+    scene_run(&a, t, 0, 10, 0);
+    scene_run(&a, t, 100, 200, 90);
     had(t, "stress", false, 15, 40);
     had(t, "bezeld", true, 40, 70);
-    span(t, "work", 5, 55);
+    scene_span(&a, t, "work", 5, 55);
     walk(t, 0, 110);
     is_piece(2, PATH_READY, PATH_KNOWN, t, 10, 15);
     is_piece(3, PATH_READY, PATH_KNOWN, t, 15, 40);
@@ -445,13 +405,13 @@ TEST_WITH(start, finish, test_who_had_the_cpu)
 /* The waker is followed while the wait lasts, also through a wait of its own; before that, the path is the thread's. */
 TEST_WITH(start, finish, test_a_waker_is_followed)
 {
-    uint32_t t = add_thread("t", 1), u = add_thread("u", 1), v = add_thread("v", 1);
-    runs(v, 0, 60, 0);
-    runs(u, 0, 20, 0);
-    runs(u, 60, 100, 0);
+    uint32_t t = scene_thread(&a, 1, "t"), u = scene_thread(&a, 1, "u"), v = scene_thread(&a, 1, "v");
+    scene_run(&a, v, 0, 60, 0);
+    scene_run(&a, u, 0, 20, 0);
+    scene_run(&a, u, 60, 100, 0);
     woke(u, 20, 60, ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, "v", v);
-    runs(t, 0, 50, 0);
-    runs(t, 95, 120, 5);
+    scene_run(&a, t, 0, 50, 0);
+    scene_run(&a, t, 95, 120, 5);
     woke(t, 50, 90, ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, "u", u);
     walk(t, 0, 120);
     is_piece(0, PATH_RUNNING, PATH_KNOWN, t, 0, 50);
@@ -479,10 +439,10 @@ TEST_WITH(start, finish, test_what_the_kernel_says_of_waits)
         {ACTIVITY_SLEEP, ACTIVITY_BY_SOFTIRQ, "cat", PATH_UNKNOWN, PATH_WOKEN},
         {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NULL, PATH_UNKNOWN, PATH_BLOCKED},
     };
-    uint32_t t = add_thread("t", 1);
-    runs(t, 0, 10, 0);
+    uint32_t t = scene_thread(&a, 1, "t");
+    scene_run(&a, t, 0, 10, 0);
     for (int64_t i = 0; i < 6; i++) {
-        runs(t, 100 * i + 90, 100 * i + 110, 0);
+        scene_run(&a, t, 100 * i + 90, 100 * i + 110, 0);
         woke(t, 100 * i + 10, 100 * i + 90, cases[i].state, cases[i].by, cases[i].who, ACTIVITY_NONE);
     }
     walk(t, 0, 610);
@@ -499,11 +459,11 @@ static void waits_for(uint32_t t, enum activity_reason reason, int64_t begin, in
 
 TEST_WITH(start, finish, test_what_waits_of_the_program_say)
 {
-    uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
-    runs(t, 0, 10, 0);
-    runs(t, 50, 110, 5);
-    runs(t, 150, 160, 0);
-    runs(t, 190, 210, 0);
+    uint32_t t = scene_thread(&a, 1, "t"), u = scene_thread(&a, 1, "u");
+    scene_run(&a, t, 0, 10, 0);
+    scene_run(&a, t, 50, 110, 5);
+    scene_run(&a, t, 150, 160, 0);
+    scene_run(&a, t, 190, 210, 0);
     waits_for(t, ACTIVITY_FOR_LOCK, 8, 52);
     waits_for(t, ACTIVITY_FOR_TIMER, 105, 151);
     waits_for(t, ACTIVITY_FOR_OTHER, 155, 195);
@@ -524,10 +484,10 @@ TEST_WITH(start, finish, test_what_waits_of_the_program_say)
 /* A wait for a message that ends before the receiving is recorded, without intervals; and one that was not for it. */
 TEST_WITH(start, finish, test_waits_for_messages)
 {
-    uint32_t t = add_thread("t", 1), u = add_thread("u", 1);
+    uint32_t t = scene_thread(&a, 1, "t"), u = scene_thread(&a, 1, "u");
     waits_for(t, ACTIVITY_FOR_MESSAGE, 20, 60);
-    receives(t, 62, u, 40);
-    receives(t, 90, u, 70);
+    scene_receive(&a, t, 62, u, 40);
+    scene_receive(&a, t, 90, u, 70);
     walk(t, 0, 100);
     is_piece(0, PATH_UNKNOWN, PATH_NO_SWITCHES, u, 0, 40);
     is_piece(1, PATH_MESSAGE, PATH_KNOWN, t, 40, 60);
@@ -537,13 +497,13 @@ TEST_WITH(start, finish, test_waits_for_messages)
 /* Two messages, each of which is received before the other was sent: some tags are wrong. */
 TEST_WITH(start, finish, test_a_cycle)
 {
-    uint32_t t = add_thread("t", 1), u = add_thread("u", 2);
-    runs(t, 0, 100, 0);
-    runs(t, 500, 600, 0);
-    runs(u, 0, 100, 0);
-    runs(u, 500, 600, 0);
-    receives(t, 500, u, 550);
-    receives(u, 500, t, 550);
+    uint32_t t = scene_thread(&a, 1, "t"), u = scene_thread(&a, 2, "u");
+    scene_run(&a, t, 0, 100, 0);
+    scene_run(&a, t, 500, 600, 0);
+    scene_run(&a, u, 0, 100, 0);
+    scene_run(&a, u, 500, 600, 0);
+    scene_receive(&a, t, 500, u, 550);
+    scene_receive(&a, u, 500, t, 550);
     walk(t, 0, 600);
     is_piece(0, PATH_UNKNOWN, PATH_CYCLE, p.pieces[0].thread, 0, 500);
 }
@@ -551,13 +511,13 @@ TEST_WITH(start, finish, test_a_cycle)
 /* Spans that come in any order: the last one first, each with one in it; and an outer one behind those in it. */
 TEST_WITH(start, finish, test_the_order_of_spans)
 {
-    uint32_t t = add_thread("a", 1), name;
+    uint32_t t = scene_thread(&a, 1, "a"), name;
     int64_t since;
     for (int64_t at = 10000; at > 0; at -= 10) {
-        span(t, "inner", at + 2, at + 4);
-        span(t, "outer", at, at + 8);
+        scene_span(&a, t, "inner", at + 2, at + 4);
+        scene_span(&a, t, "outer", at, at + 8);
     }
-    span(t, "all", 1, 20000);
+    scene_span(&a, t, "all", 1, 20000);
     assert_int_equal(activity_settle(&a), 0);
     for (int64_t at = 10; at <= 10000; at += 10) {
         static const char *const wanted[] = {"all", "outer", "outer", "inner", "inner", "outer"};
