@@ -4,13 +4,13 @@
 /* `bezel node`: the order of what is done for a node, here and there. ecs/cli/node_plan.h decides, node.sh does what is
  * done there. The inventory is written last, so that a node in it can be used. */
 #include "base/address.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/table.h"
 #include "base/ulimit.h"
 #include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
+#include "ecs/cli/node_keys.h"
 #include "ecs/cli/node_packages.h"
 #include "ecs/cli/node_remote.h"
 #include "ecs/course/inventory_file.h"
@@ -18,11 +18,9 @@
 #include "mdr/message.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,7 +31,7 @@ static const char about[] =
     "  ls                       lists the nodes of the inventory\n"
     "  doctor [NODE]...         runs `bezel doctor` there\n"
     "  upgrade [NODE]...        brings the version of this workstation there\n"
-    "  keys --rotate [NODE]...  gives nodes new keys\n"
+    "  keys --rotate [NODE]...  gives nodes new keys; with --workstation, this machine\n"
     "  remove NODE...           takes this workstation's rights back, and ends the daemons unless\n"
     "                           other workstations use the node\n"
     "Without NODE all nodes are meant. A node that serves a run is neither upgraded nor removed, and keeps its key. An "
@@ -44,14 +42,14 @@ static const char footer[] =
     "which its nodes are reached. BEZEL_SSH names another command than ssh, with its arguments.\n"
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 4 a node does not answer.\n";
 
-enum { PORT_MAX = 65535, TEXT_MAX = 256, KEY_PATH = PATH_MAX + KEY_NAME_MAX + 8 };
+enum { PORT_MAX = 65535, TEXT_MAX = 256 };
 
 struct work {
     struct inventory inventory;
-    char keys[PATH_MAX];
+    struct node_keys keys;
     const char *name, *address, *packages;
     uint64_t port; /* 0: not given */
-    bool json, rotate, forget, home;
+    bool json, rotate, own, forget, home;
 };
 
 /* ---- ls ---------------------------------------------------------------------------------------------------------- */
@@ -99,105 +97,6 @@ static int list(struct work *w)
     return EXIT_OK;
 }
 
-/* ---- Keys -------------------------------------------------------------------------------------------------------- */
-
-/* A name for a key that no other machine's has: "desk1-90c1", of the characters that names of keys may have. */
-static void name_key(const char *of, char name[KEY_NAME_MAX + 1])
-{
-    uint8_t random[2] = {0};
-    (void)!getrandom(random, sizeof random, 0);
-    snprintf(name, KEY_NAME_MAX + 1, "%.50s-%02x%02x", of, random[0], random[1]);
-    for (char *c = name; *c; c++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", *c) ||
-            (c == name && *c == '.'))
-            *c = '_';
-}
-
-static void key_path(const struct work *w, const char *name, const char *end, char path[KEY_PATH])
-{
-    snprintf(path, KEY_PATH, "%s/%.*s%s", w->keys, KEY_NAME_MAX, name, end);
-}
-
-/* Makes the key of this workstation: of its operator, its collectors and its own nodes. */
-static int make_own_key(struct work *w)
-{
-    const struct passwd *user = getpwuid(geteuid());
-    char host[TEXT_MAX] = "", of[2 * TEXT_MAX], name[KEY_NAME_MAX + 1], path[PATH_MAX] = "";
-    struct key_secret secret;
-    struct key_public public = {.roles = KEY_OBSERVE, .nodes = "*"};
-    (void)!gethostname(host, sizeof host - 1);
-    snprintf(of, sizeof of, "%s.%s", user ? user->pw_name : "user", host);
-    name_key(of, name);
-    int err = file_make_dirs(w->keys, 0700);
-    if (!err)
-        err = link_key_new(&secret);
-    if (!err)
-        err = link_key_public(&secret, public.bytes);
-    if (!err)
-        err = key_write_pair(w->keys, name, &secret, &public, false, path, sizeof path);
-    key_forget(&secret);
-    if (err)
-        log_error("BEZEL-NODE", "cannot make this workstation's key in %s: %s", w->keys, ulimit_reason(err));
-    else if (!(w->inventory.key = strdup(name)))
-        err = BEZEL_ENOMEM;
-    return err ? err : inventory_file_write(&w->inventory);
-}
-
-/* Writes what nodes are to have of this workstation's key, with the roles that it has there. */
-static int own_key(struct work *w, char text[KEY_FILE_MAX])
-{
-    char path[KEY_PATH];
-    struct key_public public;
-    const char *why;
-    if (!link_has_keys()) {
-        log_error("BEZEL-LINK-CURVE",
-                  "cannot make keys: this libzmq was built without CURVE; install one with it, such as Debian's");
-        return BEZEL_ESYS;
-    }
-    int err = w->inventory.key ? 0 : make_own_key(w);
-    if (err)
-        return err;
-    key_path(w, w->inventory.key, ".pub", path);
-    err = key_read_public(path, &public, &why);
-    if (err) {
-        log_error("BEZEL-NODE",
-                  "%s: %s: it is this workstation's key, by which its nodes know it: put it back, with its .key", path,
-                  why);
-        return err;
-    }
-    public.roles = KEY_CONTROL | KEY_LAUNCH;
-    public.nodes[0] = '\0';
-    key_print_public(&public, text);
-    return 0;
-}
-
-/* Writes the public key that a node has said, as that of `node`, into the folder of keys here. */
-static int admit(const struct work *w, const char *node, const struct node_traits *traits)
-{
-    char path[KEY_PATH], text[KEY_FILE_MAX];
-    const char *name = node_trait(traits, "key"), *said = node_trait(traits, "public");
-    struct key_public public = {.roles = KEY_OBSERVE};
-    if (!key_name_ok(name) || strlen(said) != KEY_Z85 || key_from_z85(said, public.bytes) != 0) {
-        log_error("BEZEL-NODE", "its public key did not arrive");
-        return BEZEL_EMALFORMED;
-    }
-    snprintf(public.nodes, sizeof public.nodes, "%s", node);
-    int n = key_print_public(&public, text);
-    key_path(w, name, ".pub", path);
-    int err = file_replace_lasting(path, text, (size_t)n);
-    if (err)
-        log_error("BEZEL-NODE", "cannot write %s: %s%s", path, ulimit_reason(err), file_room(path, errno));
-    return err;
-}
-
-static void forget_key(const struct work *w, const char *name)
-{
-    char path[KEY_PATH];
-    key_path(w, name, ".pub", path);
-    if (key_name_ok(name) && (!w->inventory.key || strcmp(name, w->inventory.key) != 0))
-        unlink(path);
-}
-
 /* ---- Its sessions ------------------------------------------------------------------------------------------------ */
 
 struct sessions {
@@ -220,12 +119,12 @@ static bool take_sessions(void *context, const char *name, const struct message 
 static int ask(const struct work *w, const struct inventory_node *node, struct sessions *s)
 {
     const struct message_command command = {.verb = VERB_QUERY, .subject = SUBJECT_SESSIONS};
-    char own[KEY_PATH], server[KEY_PATH], name[EXPERIMENT_NAME_MAX + sizeof "bezeld of "];
+    char own[NODE_KEYS_PATH], server[NODE_KEYS_PATH], name[EXPERIMENT_NAME_MAX + sizeof "bezeld of "];
     struct control_client bezeld;
     *s = (struct sessions){0};
     snprintf(name, sizeof name, "bezeld of %s", node->name);
-    key_path(w, w->inventory.key, ".key", own);
-    key_path(w, node->key, ".pub", server);
+    node_keys_path(&w->keys, w->inventory.key, ".key", own);
+    node_keys_path(&w->keys, node->key, ".pub", server);
     int code =
         control_client_open_bezeld(node->address, (struct command_caller_access){own, server, NULL}, name, &bezeld);
     if (code != EXIT_OK)
@@ -376,7 +275,7 @@ static int set_up(const struct work *w, const char *ssh, const char *public, con
 {
     struct node_request q = {0};
     char key[KEY_NAME_MAX + 1], port[8] = "";
-    name_key(node_trait(traits, "host"), key);
+    node_keys_name(node_trait(traits, "host"), key);
     if (w->port)
         snprintf(port, sizeof port, "%u", (unsigned)w->port);
     node_remote_set(&q, "KEY", key);
@@ -400,7 +299,7 @@ static void undo(const struct work *w, const char *ssh, const struct node_traits
         log_info("BEZEL-NODE", "what was begun is taken back%s; what is installed there stays",
                  *node_trait(&said, "others") ? ", and other workstations use it as before" : "");
     node_remote_forget(&q);
-    forget_key(w, node_trait(traits, "key"));
+    node_keys_forget(&w->keys, node_trait(traits, "key"));
 }
 
 static void set_address(const struct work *w, const char *ssh, const char *port, char address[ADDRESS_TEXT_MAX])
@@ -456,7 +355,7 @@ static int join(struct work *w, const char *ssh, const char *name, const char *p
                                         .address = address,
                                         .key = (char *)node_trait(traits, "key"),
                                         .version = (char *)BEZEL_VERSION};
-    int code = admit(w, name, traits) == 0 ? reach(w, &node, &s) : EXIT_FAILED;
+    int code = node_keys_admit(&w->keys, name, traits) == 0 ? reach(w, &node, &s) : EXIT_FAILED;
     if (code == EXIT_OK && examine(ssh) == EXIT_UNREACHABLE)
         code = EXIT_UNREACHABLE;
     if (code == EXIT_OK && (inventory_put(&w->inventory, &node) != 0 || inventory_file_write(&w->inventory) != 0))
@@ -478,7 +377,7 @@ static int add(struct work *w, const char *ssh)
     int code = w->name ? check_name(w, ssh, w->name) : EXIT_OK;
     if (code != EXIT_OK)
         return code;
-    if (own_key(w, public) != 0)
+    if (node_keys_own(&w->keys, public) != 0)
         return EXIT_FAILED;
     code = survey(w, ssh, &traits, &packages, &plan);
     if (code == EXIT_OK)
@@ -544,7 +443,7 @@ static int drop(struct work *w, const struct inventory_node *node)
         return code;
     if (w->forget)
         printf("%s: is forgotten here; this workstation's key is still admitted there\n", node->name);
-    forget_key(w, node->key);
+    node_keys_forget(&w->keys, node->key);
     return write_without(w, node->name);
 }
 
@@ -604,13 +503,13 @@ static int make_key(const struct work *w, const struct inventory_node *node, str
     snprintf(of, sizeof of, "%.*s",
              (int)(strrchr(node->key, '-') ? strrchr(node->key, '-') - node->key : (ptrdiff_t)strlen(node->key)),
              node->key);
-    name_key(of, key);
+    node_keys_name(of, key);
     node_remote_set(&q, "KEY", key);
     node_remote_set(&q, "WORKSTATION", w->inventory.key);
     int err = node_remote_do(node->ssh, "new_key", &q, traits);
     node_remote_forget(&q);
     if (!err)
-        err = admit(w, node->name, traits);
+        err = node_keys_admit(&w->keys, node->name, traits);
     return err == 0 ? EXIT_OK : err == BEZEL_EUNREACH ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
 
@@ -622,7 +521,7 @@ static void drop_key(const struct work *w, const char *ssh, const char *old, con
         log_warn("BEZEL-NODE", "a run has begun meanwhile, of experiment %s: its former key stays, for that run",
                  s->first);
     else if (node_remote_do(ssh, "drop_keys", NULL, &said) == 0)
-        forget_key(w, old);
+        node_keys_forget(&w->keys, old);
 }
 
 /* Both keys are there until the new one works and is in the inventory. */
@@ -654,6 +553,81 @@ static int rotate(struct work *w, const struct inventory_node *node)
     if (*node_trait(&traits, "others"))
         log_warn("BEZEL-NODE", "other workstations know its former key, and have to `bezel node add` it again: %s",
                  node_trait(&traits, "others"));
+    return code;
+}
+
+/* ---- Another key of this workstation ----------------------------------------------------------------------------- */
+
+/* Has `action` of node.sh done at each node, with this workstation's key `key` and what nodes have of it (NULL:
+ * nothing). The first code that is no success is returned; `all`: the others are tried all the same. */
+static int at_each(struct work *w, const char *action, const char *key, const char *text, bool all)
+{
+    int code = EXIT_OK;
+    for (uint32_t i = 0; i < w->inventory.count && (all || code == EXIT_OK); i++) {
+        struct node_request q = {0};
+        struct node_traits traits = {0};
+        log_about(w->inventory.nodes[i].name);
+        node_remote_set(&q, "WORKSTATION", key);
+        node_remote_set(&q, "PUBLIC", text ? text : "");
+        int err = node_remote_do(w->inventory.nodes[i].ssh, action, &q, &traits);
+        node_remote_forget(&q);
+        if (err && code == EXIT_OK)
+            code = err == BEZEL_EUNREACH ? EXIT_UNREACHABLE : EXIT_FAILED;
+    }
+    log_about(NULL);
+    return code;
+}
+
+/* Whether each node is without a run (`what`: what it otherwise is not), or, without `what`, can be used. */
+static int check_each(const struct work *w, const char *what)
+{
+    struct sessions s;
+    int code = EXIT_OK;
+    for (uint32_t i = 0; i < w->inventory.count && code == EXIT_OK; i++) {
+        log_about(w->inventory.nodes[i].name);
+        code = what ? refuse_in_run(w, &w->inventory.nodes[i], what) : reach(w, &w->inventory.nodes[i], &s);
+    }
+    log_about(NULL);
+    return code;
+}
+
+/* Has key `key` at all nodes, and uses it. */
+static int try_own(struct work *w, const char *key)
+{
+    char text[KEY_FILE_MAX];
+    if (node_keys_print(&w->keys, key, text) != 0)
+        return EXIT_FAILED;
+    int code = at_each(w, "let_in", key, text, false);
+    if (code == EXIT_OK && node_keys_use(&w->keys, key) != 0)
+        code = EXIT_FAILED;
+    return code == EXIT_OK ? check_each(w, NULL) : code;
+}
+
+/* Each node admits both keys until the new one has worked at all of them. */
+static int rotate_own(struct work *w)
+{
+    char old[KEY_NAME_MAX + 1], key[KEY_NAME_MAX + 1];
+    snprintf(old, sizeof old, "%s", w->inventory.key ? w->inventory.key : "");
+    if (!*old) {
+        log_error("BEZEL-NODE", "this workstation has no key: the first `bezel node add` makes one");
+        return EXIT_FAILED;
+    }
+    int code = check_each(w, "told another key of this workstation");
+    if (code != EXIT_OK)
+        return code;
+    if (node_keys_make(&w->keys, key) != 0)
+        return EXIT_FAILED;
+    code = try_own(w, key);
+    bool has_old = code != EXIT_OK && (strcmp(w->inventory.key, old) == 0 || node_keys_use(&w->keys, old) == 0);
+    if (code != EXIT_OK && !has_old) { /* the inventory cannot be written */
+        log_error("BEZEL-NODE", "this workstation has key %s now; its nodes admit the former one, %s, too", key, old);
+        return code;
+    }
+    const char *other = has_old ? key : old; /* the key that nobody is to have any more */
+    if (at_each(w, "dismiss", other, NULL, true) != EXIT_OK)
+        log_warn("BEZEL-NODE", "these nodes still admit key %s, which is removed here", other);
+    node_keys_forget(&w->keys, other);
+    printf("this workstation has key %s %s\n", w->inventory.key, has_old ? "as before" : "now");
     return code;
 }
 
@@ -715,6 +689,9 @@ static int check_words(const struct work *w, const struct action *a, char *const
         return options_misuse("%s takes %s", a->word, a->new_node ? "[USER@]HOST, as ssh does" : "the name of a node");
     if (a->new_node && (count > 1 || words[0][0] == '-' || words[0][0] == '\0' || strpbrk(words[0], " \t\n")))
         return options_misuse("add takes one [USER@]HOST, as ssh does");
+    if (w->own && (a->each != rotate || count > 0))
+        return options_misuse(
+            "--workstation goes with keys --rotate, and takes no node: all of them are told the new key");
     if (a->each == rotate && !w->rotate)
         return options_misuse("keys takes --rotate: `bezel node ls` shows which key a node has");
     for (unsigned i = 0; a->each && i < count; i++)
@@ -731,7 +708,10 @@ static int act(struct work *w, const struct action *a, char *const *words, unsig
     if (inventory_file_read(&w->inventory) == 0)
         code = check_words(w, a, words, count);
     if (code == EXIT_OK)
-        code = a->all ? a->all(w) : a->new_node ? a->new_node(w, words[0]) : for_each(w, a, words, count);
+        code = w->own        ? rotate_own(w)
+               : a->all      ? a->all(w)
+               : a->new_node ? a->new_node(w, words[0])
+                             : for_each(w, a, words, count);
     inventory_free(&w->inventory);
     if (lock >= 0)
         close(lock);
@@ -761,6 +741,8 @@ int cmd_node(int argc, char **argv)
         {"home", 0, NULL, "add: where sudo asks for a password, install in the user's home there, without root",
          .flag = &w.home},
         {"rotate", 0, NULL, "keys: make new keys there, and remove the former ones", .flag = &w.rotate},
+        {"workstation", 0, NULL, "keys --rotate: make a new key for this workstation, not for its nodes",
+         .flag = &w.own},
         {"forget", 0, NULL, "remove: only here; for a machine that is gone", .flag = &w.forget},
         {"json", 'j', NULL, "ls: print JSON", .flag = &w.json},
         {0},
@@ -772,6 +754,7 @@ int cmd_node(int argc, char **argv)
     if (!a)
         return options_misuse("'%s' is nothing to do with nodes: use add, ls, doctor, remove, upgrade or keys",
                               o.words[0]);
-    inventory_file_path("keys", w.keys);
+    w.keys.inventory = &w.inventory;
+    inventory_file_path("keys", w.keys.folder);
     return act(&w, a, o.words + 1, o.count - 1);
 }

@@ -264,6 +264,17 @@ admit() {
     ! is_active || sleep 2 # a daemon that runs looks for keys each second
 }
 
+# The same for another key of a workstation that has this node already, and the end of its former one.
+let_in() {
+    take_turn
+    current_key || fail "there is no key in $folder: \`bezel node add\` it again"
+    admit
+}
+dismiss() {
+    take_turn
+    rm -f "$folder/$WORKSTATION.pub"
+}
+
 # The other workstations that may command this node.
 others() {
     for file in "$folder"/*.pub; do
