@@ -12,15 +12,11 @@
 #include "base/clock.h"
 #include "resmgr/agent/agent.h"
 #include "tests/lib/one_record.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { FPS, ALL, SENT, SHARE, GAPS, EVERY = 100000000, WORKERS = 4 };
 
@@ -136,7 +132,5 @@ static inline int end(void **state)
     agent = NULL;
     return 0;
 }
-
-#define AGENT_TEST(name) cmocka_unit_test_teardown(name, end)
 
 #endif

@@ -3,14 +3,10 @@
 #include "tests/lib/attach_scratch.h"
 
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct attached *attach_scratch(void)
 {

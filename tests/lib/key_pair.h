@@ -6,13 +6,9 @@
 #define BEZEL_TESTS_LIB_KEY_PAIR_H
 
 #include "mdr/link/link.h"
+#include "tests/lib/test.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 /** Makes a pair of keys with `roles` (KEY_...), and writes it into folder `dir` as `name`'s. Returns the secret one. */
 static inline struct key_secret key_pair_new(const char *dir, const char *name, unsigned roles)

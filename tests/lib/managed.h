@@ -9,12 +9,7 @@
 
 #include "base/clock.h"
 #include "resmgr/manager/manager.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 enum { NODES = 3 };
 

@@ -7,17 +7,13 @@
 
 #include "run/rundb/rundb_apply.h"
 #include "run/rundb/rundb_changes.h"
+#include "tests/lib/test.h"
 
 #include <limits.h>
-#include <setjmp.h>
 #include <sqlite3.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct bytes {
     uint8_t *at;

@@ -2,18 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lib/step.h"
 
-#include <setjmp.h>
+#include "tests/lib/test.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #if defined(__x86_64__) || defined(__aarch64__) /* where anything is stepped */
 /* In place of libc's, for libbezel too. */

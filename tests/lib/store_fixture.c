@@ -3,13 +3,10 @@
 #include "tests/lib/store_fixture.h"
 
 #include "base/file.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static const uint8_t run_id[16] = "a run's identity";
 

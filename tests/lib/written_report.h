@@ -6,13 +6,10 @@
 #define BEZEL_TESTS_LIB_WRITTEN_REPORT_H
 
 #include "tests/lib/sample_run.h"
+#include "tests/lib/test.h"
 #include "views/report/report.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define REPORT_DIRECTORY "runs/20231114-221320-video"
 

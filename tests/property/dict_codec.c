@@ -4,14 +4,11 @@
 #include "mdr/dict.h"
 #include "tests/lib/reference.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 #include "tests/lib/text.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 REFERENCE_CODEC(mdr_entry)
 

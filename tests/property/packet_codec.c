@@ -4,12 +4,9 @@
 #include "mdr/packet.h"
 #include "tests/lib/reference.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 REFERENCE_CODEC(mdr_packet_header)
 REFERENCE_CODEC(mdr_record)

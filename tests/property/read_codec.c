@@ -6,13 +6,9 @@
 #include "tests/lib/read_samples.h"
 #include "tests/lib/reference.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 REFERENCE_CODEC(mdr_read_message)
 

@@ -4,13 +4,9 @@
 /* Whom a record of sampler `switches` names stands for what is known of its node by then, not for what was before. */
 #include "analysis/activity.h"
 #include "tests/lib/interval_aspect.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { WORKER = 1, MAKE, FIELDS = 9 };
 

@@ -6,17 +6,13 @@
 #include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
 #include <fnmatch.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 BEZEL_ASPECT(frame_sent, (int64, number, "1"));
 BEZEL_ASPECT(frame_shown, (int64, number, "1"));

@@ -3,12 +3,10 @@
 #include "sensor/shm/cpu_counter.h"
 #include "base/clock.h"
 #include "sensor/external/user_clock.h"
+#include "tests/lib/test.h"
 #include "tests/lib/timebase_bound.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #endif
-
-#include <cmocka.h>
 
 static void only_the_clock_source_of_the_kernel_itself_is_trusted(void **state)
 {

@@ -8,21 +8,18 @@
 #include "mdr/parts.h"
 #include "run/history/summary.h"
 #include "run/rundb/rundb_live.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <sqlite3.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /*
  * The writer is the collector's own store, driven directly: nodes, processes, dictionaries that grow, streams that

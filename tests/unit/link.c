@@ -6,11 +6,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zmq.h>
-
-#include <cmocka.h>
 
 enum { MAX_FRAME = 4096 };
 

@@ -6,15 +6,12 @@
 #include "run/verdict/verify_books.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <sqlite3.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Columns that nothing proves, with the reason. A new column is proved, or listed here. */
 static const struct {
@@ -428,15 +425,15 @@ int main(void)
 {
     seed = seed_start();
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(a_run_that_is_right_is_complete),
-        TEST(a_time_without_observation_behind_a_jump_of_a_clock_is_incomplete),
-        TEST(a_node_of_the_file_that_never_joined_is_incomplete),
-        TEST(a_note_that_tells_of_records_in_no_books_is_incomplete),
-        TEST(every_number_that_changes_is_noticed),
-        TEST(a_difference_is_told_with_what_is_and_what_should_be),
-        TEST(lies_that_balance_are_seen_by_the_ordinals),
-        TEST(books_of_an_interrupted_run_are_not_held_against_it),
+#define PROVED(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        PROVED(a_run_that_is_right_is_complete),
+        PROVED(a_time_without_observation_behind_a_jump_of_a_clock_is_incomplete),
+        PROVED(a_node_of_the_file_that_never_joined_is_incomplete),
+        PROVED(a_note_that_tells_of_records_in_no_books_is_incomplete),
+        PROVED(every_number_that_changes_is_noticed),
+        PROVED(a_difference_is_told_with_what_is_and_what_should_be),
+        PROVED(lies_that_balance_are_seen_by_the_ordinals),
+        PROVED(books_of_an_interrupted_run_are_not_held_against_it),
         cmocka_unit_test_setup_teardown(a_run_that_is_right_is_complete, setup_expired, teardown),
         cmocka_unit_test_setup_teardown(every_number_that_changes_is_noticed, setup_expired, teardown),
     };

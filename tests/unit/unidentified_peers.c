@@ -6,20 +6,16 @@
 #include "base/clock.h"
 #include "mdr/link/link.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { WAIT_MS = 20000, MANY = 2 * UNIDENTIFIED_PEERS_MAX };
 
