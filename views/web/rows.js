@@ -151,12 +151,17 @@ const rows = (() => {
             over: [plots.bound(limit.bound, limit.compare, limit.unit)],
         });
         row.series = observed.map(o => wish(o.process, o.aspect, o.field("value"), { key: index }));
+        /* What it looks back to may have ended before a violation. */
+        const explain = v => v && page.explain({ title: limit.text, from: v.from - (limit.window_ns || 0), until: v.to + 1, limit: limit.text });
         row.explainAt = (at, pixel) => {
             const violation = page.violations(index).find(v => at >= v.from - 3 * pixel && at <= v.to + 3 * pixel);
-            if (violation) /* what it looks back to may have ended before it */
-                page.explain({ title: limit.text, from: violation.from - (limit.window_ns || 0), until: violation.to + 1, limit: limit.text });
+            explain(violation);
             return !!violation;
         };
+        const inSight = () => page.violations(index).find(v => v.to >= page.view.from && v.from <= page.view.to);
+        if (page.violations(index).length)
+            row.list.append(make("li", {}, make("button", { type: "button", title: "the path of the slowest instance of the first violation in sight, as a click on one draws it",
+                onclick: () => explain(inSight() || page.violations(index)[0]) }, "why")));
         row.clicked = (at, pixel) => row.explainAt(at, pixel) || row.inspectAt(at, pixel);
         if (limit.aspect)
             row.list.append(make("li", {}, make("button", { type: "button", title: "the records that this limit reads", onclick: () => page.showAspect(limit) },
