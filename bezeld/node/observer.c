@@ -50,8 +50,11 @@ static int observe_begin(void *context, const char *name, enum message_role role
     if (role == ROLE_DAEMON && !reads_samplers(n->options.experiment))
         return BEZEL_ENOENT;
     int slot = agent_process_add(n->agent, name);
-    if (slot >= 0 && n->clock.began > 0 && started >= (uint64_t)n->clock.began)
+    bool is_new = n->clock.began > 0 && started >= (uint64_t)n->clock.began;
+    if (slot >= 0 && is_new)
         agent_process_began(n->agent, slot, (int64_t)started);
+    if (role == ROLE_SUT && is_new && !node_resumed(n)) /* else the gap reaches back to the life before */
+        agent_program_began(n->agent, (int64_t)started);
     return slot;
 }
 

@@ -11,6 +11,12 @@ void limit_judge_start(struct limit_judge *j, const struct experiment_limit *lim
     *seen = (struct agent_limit){.worst = NAN, .slot = -1};
 }
 
+void limit_judge_since(struct limit_judge *j, int64_t since)
+{
+    if (!j->began && (j->since == 0 || since < j->since))
+        j->since = since;
+}
+
 void limit_judge_begin(struct limit_judge *j, int64_t now)
 {
     j->now = now;
@@ -115,11 +121,19 @@ static void limit_judge_add_gap(struct agent_limit *seen, int64_t passed)
     seen->unknown += passed;
 }
 
+/* ns for which this instant stands; the first one for none, unless it is so late that they are a gap. */
+static int64_t limit_judge_passed(const struct limit_judge *j)
+{
+    if (j->began)
+        return j->now - j->before;
+    return j->since > 0 && j->now - j->since > j->reach ? j->now - j->since : 0;
+}
+
 /* Adds the time since the instant before, in the state that this instant found. */
 static void limit_judge_account(struct limit_judge *j, enum limit_state state, bool doubtful)
 {
     struct agent_limit *seen = j->seen;
-    int64_t passed = j->began ? j->now - j->before : 0;
+    int64_t passed = limit_judge_passed(j);
     seen->gap = j->began ? 0 : -1;
     if ((seen->known || j->open) && !j->ever_known) {
         j->ever_known = true;

@@ -239,8 +239,10 @@ static void follow_gap(struct history *h, struct history_series *s, int64_t at, 
 {
     int64_t begin = gap < 0 ? s->last_at : saturate_add(at, -gap);
     begin = begin < s->last_at ? s->last_at : begin;
-    if (gap == 0 || s->last_at == 0 || begin < s->begin || begin >= at)
+    bool is_first = s->last_at == 0; /* of this limit: its first judgement was late */
+    if (gap == 0 || (is_first ? gap < 0 : begin < s->begin) || begin >= at)
         return;
+    s->begin = is_first ? begin : s->begin;
     struct history_gap *g = gap < 0 ? NULL : gap_to_absorb(h, s);
     if (g) {
         g->end = at;

@@ -198,6 +198,18 @@ TEST(gaps_that_touch_while_nothing_is_known_are_one)
     history_close(&h);
 }
 
+/* What was judged first was judged late: so long there had been something to judge. */
+TEST(a_gap_may_be_before_the_first_judgement)
+{
+    struct history h = {.most = MOST};
+    history_observe(&h,
+                    &(struct builtin_observation){.at = 5 * CLOCK_S, .state = HELD, .value = 1, .gap = 2 * CLOCK_S});
+    assert_int_equal(h.gap_count, 1);
+    assert_true(h.gaps[0].begin == 3 * CLOCK_S && h.gaps[0].end == 5 * CLOCK_S && !h.gaps[0].restarted);
+    assert_int_equal(history_limit(&h, 0, 0)->begin, 3 * CLOCK_S);
+    history_close(&h);
+}
+
 /* Its line of values is broken there, a restart of bezeld is a gap, and none reaches behind the observation before. */
 TEST(a_gap_breaks_the_line_of_a_limit)
 {

@@ -48,6 +48,29 @@ static int64_t sum(void)
     return seen.settling + seen.held + seen.violated + seen.unknown;
 }
 
+/* A program began to record long before the first instant: nobody judged that time. */
+TEST_WITH(start, NULL, a_late_first_instant_leaves_a_gap)
+{
+    limit_judge_since(&j, now - 200 * CLOCK_MS);
+    limit_judge_since(&j, now - 100 * CLOCK_MS); /* another one */
+    step(value(5, 0), value(5, 0));
+    assert_int_equal(seen.gap, 300 * CLOCK_MS);
+    assert_int_equal(seen.unjudged, 300 * CLOCK_MS);
+    assert_int_equal(sum(), 300 * CLOCK_MS);
+    limit_judge_since(&j, now - CLOCK_S); /* too late to say so */
+    step(value(5, 0), value(5, 0));
+    assert_int_equal(seen.gap, 0);
+    assert_int_equal(sum(), 400 * CLOCK_MS);
+}
+
+TEST_WITH(start, NULL, a_first_instant_in_time_counts_no_time)
+{
+    limit_judge_since(&j, now - 100 * CLOCK_MS);
+    step(value(5, 0), value(5, 0));
+    assert_int_equal(seen.gap, -1);
+    assert_int_equal(sum(), 0);
+}
+
 /* What is not known, but too much already, breaks an upper bound; it holds nothing, and no lower bound. */
 TEST_WITH(start, NULL, what_is_too_much_already_is_violated)
 {
