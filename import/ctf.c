@@ -283,6 +283,7 @@ static int take_discarded(struct reading *r, const bt_message *m)
         s->from = time_of(s, bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(m));
         s->until = time_of(s, bt_message_discarded_events_borrow_end_default_clock_snapshot_const(m));
     }
+    pairs_lose(&r->pairs, s->until);
     bool is_known = bt_message_discarded_events_get_count(m, &count) == BT_PROPERTY_AVAILABILITY_AVAILABLE;
     if (is_known && count <= INT64_MAX) /* else the source's counter went back */
         s->held = count;
@@ -303,6 +304,7 @@ static int take_discarded_packets(struct reading *r, const bt_message *m)
         s->lost_from = s->lost_packets ? s->lost_from : from;
         s->lost_until = time_of(s, bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(m));
     }
+    pairs_lose(&r->pairs, s->lost_until > s->seen ? s->lost_until : s->seen);
     s->lost_packets += count;
     return 0;
 }
@@ -339,6 +341,19 @@ static struct fill_ring *find_ring(const struct reading *r, struct ctf_stream *s
     return s->last_ring;
 }
 
+/* Of an event that begins or ends a span. Values of an end begin with its duration. Returns how many there are of that.
+ */
+static uint32_t take_pair(struct reading *r, const struct event_plan *plan, const struct fill_ring *ring,
+                          uint32_t thread, int64_t time, uint64_t values[])
+{
+    const int64_t key[PAIRS_KEYS] = {(int64_t)(uintptr_t)plan->entry, (int64_t)(uintptr_t)ring, thread};
+    if (plan->exit)
+        values[0] = (uint64_t)pairs_leave(&r->pairs, key, time);
+    else if (plan->entry)
+        (void)pairs_enter(&r->pairs, key, time);
+    return plan->exit;
+}
+
 static int take_event(struct reading *r, const bt_message *m)
 {
     const bt_event *e = bt_message_event_borrow_event_const(m);
@@ -363,9 +378,10 @@ static int take_event(struct reading *r, const bt_message *m)
         find_process(r, s, common);
     struct fill_ring *ring = find_ring(r, s, common, time, &thread);
     uint32_t aspect = ring ? fill_aspect(s->last_process, plan->shape) : 0;
+    uint32_t more = ring ? take_pair(r, plan, ring, thread, time, values) : 0;
     if (aspect)
-        ctf_values(r, s->last_process, plan, e, values);
-    return fill_record(r->c->in, ring, thread, aspect, time, values, plan->count);
+        ctf_values(r, s->last_process, plan, e, values + more);
+    return fill_record(r->c->in, ring, thread, aspect, time, values, more + plan->count);
 }
 
 static int take_message(struct reading *r, const bt_message *m)
@@ -533,6 +549,7 @@ static void free_reading(struct reading *r)
         free(s);
     }
     ctf_free_plans(r);
+    pairs_free(&r->pairs);
     bt_trace_put_ref(r->trace);
     free(r);
 }

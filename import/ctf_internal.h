@@ -6,6 +6,7 @@
 #define BEZEL_IMPORT_CTF_INTERNAL_H
 
 #include "import/ctf.h"
+#include "import/pairs.h"
 
 #include <babeltrace2/babeltrace.h>
 
@@ -27,7 +28,9 @@ struct event_plan {
     const struct fill_shape *shape;
     struct origin origins[DICT_FIELDS_MAX];
     uint32_t count;
-    bool own; /* the monitor's */
+    bool own;                    /* the monitor's */
+    bool exit;                   /* they end a span, whose duration is the first value */
+    const bt_event_class *entry; /* those that begin it, itself or another class; NULL: they are events of their own */
     struct event_plan *next;
 };
 
@@ -72,6 +75,7 @@ struct reading {
         int64_t offset;
     } clocks[CLOCKS_MAX];
     size_t clock_count;
+    struct pairs pairs;
     uint64_t lost_of_any; /* lost records of which the process and thread are not known */
     uint64_t timeless;    /* records of streams without a clock */
     bool is_bezel;

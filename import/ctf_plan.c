@@ -129,8 +129,9 @@ static void add_fields(struct reading *r, struct event_plan *plan, struct drawn 
         struct origin from = {.scope = scope, .index = i};
         if (whose && is_whose(whose, (int)i))
             continue;
-        if (n == DICT_FIELDS_MAX || !read_field_class(bt_field_class_structure_member_borrow_field_class_const(m), &f,
-                                                      &from.as, d->labels[n])) {
+        if (d->a.field_count == DICT_FIELDS_MAX ||
+            !read_field_class(bt_field_class_structure_member_borrow_field_class_const(m), &f, &from.as,
+                              d->labels[n])) {
             skip_field(r, d->a.name, f.name);
             continue;
         }
@@ -154,21 +155,67 @@ static enum dict_kind kind_of(const bt_event_class *class, struct dict_aspect *a
     return kind <= DICT_WAIT ? kind : DICT_EVENT;
 }
 
+/* Writes the name with `to` in place of `part`, behind which it ends or has a `_`. False: it has no such part. */
+static bool replace_part(const char *name, const char *part, const char *to, char out[DICT_NAME_MAX + 1])
+{
+    const char *at = strstr(name, part);
+    size_t n = strlen(part);
+    while (at && at[n] && at[n] != '_')
+        at = strstr(at + 1, part);
+    return at && snprintf(out, DICT_NAME_MAX + 1, "%.*s%s%s", (int)(at - name), name, to, at + n) <= DICT_NAME_MAX;
+}
+
+static const bt_event_class *class_of_name(const bt_stream_class *of, const char *name)
+{
+    for (uint64_t i = 0; i < bt_stream_class_get_event_class_count(of); i++) {
+        const bt_event_class *class = bt_stream_class_borrow_event_class_by_index_const(of, i);
+        const char *is = bt_event_class_get_name(class);
+        if (is && strcmp(is, name) == 0)
+            return class;
+    }
+    return NULL;
+}
+
+/* Classes NAME_entry and NAME_exit, or NAME_start and NAME_end, of a stream that says whose each event is, or that is
+ * of one thread. */
+static void find_pair(struct event_plan *plan, const struct ctf_stream *s, const bt_stream_class *of, struct drawn *d,
+                      char span[DICT_NAME_MAX + 1])
+{
+    static const char *const pairs[][2] = {{"_entry", "_exit"}, {"_start", "_end"}};
+    char other[DICT_NAME_MAX + 1];
+    bool threads = s->whose.tid != NO_FIELD || s->whose.cpu == NO_FIELD;
+    for (size_t i = 0; threads && !plan->entry && i < sizeof pairs / sizeof *pairs; i++)
+        if (replace_part(d->a.name, pairs[i][0], pairs[i][1], other) && class_of_name(of, other))
+            plan->entry = plan->class;
+        else if (replace_part(d->a.name, pairs[i][1], pairs[i][0], other))
+            plan->entry = class_of_name(of, other), plan->exit = plan->entry != NULL;
+    if (!plan->exit)
+        return;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (replace_part(d->a.name, pairs[i][1], "", span)) {
+            d->a.name = span;
+            break;
+        }
+    d->a.fields[d->a.field_count++] = (struct dict_field){DICT_INT64, "duration", "ns", ""};
+}
+
 /* NULL where memory is short. */
 static struct event_plan *make_plan(struct reading *r, const struct ctf_stream *s, const bt_event_class *class)
 {
     const bt_stream_class *of = bt_event_class_borrow_stream_class_const(class);
     struct event_plan *plan = calloc(1, sizeof *plan);
     struct drawn *d = calloc(1, sizeof *d);
-    char number[32];
+    char number[32], span[DICT_NAME_MAX + 1];
     if (plan && d) {
+        plan->class = class;
         snprintf(number, sizeof number, "event_%" PRIu64, bt_event_class_get_id(class));
         d->a.name = bt_event_class_get_name(class) ? bt_event_class_get_name(class) : number;
+        if (!r->is_bezel)
+            find_pair(plan, s, of, d, span);
         add_fields(r, plan, d, OF_PAYLOAD, bt_event_class_borrow_payload_field_class_const(class), NULL);
         add_fields(r, plan, d, OF_SPECIFIC, bt_event_class_borrow_specific_context_field_class_const(class), NULL);
         add_fields(r, plan, d, OF_COMMON, bt_stream_class_borrow_event_common_context_field_class_const(of), &s->whose);
-        d->a.kind = kind_of(class, &d->a);
-        plan->class = class;
+        d->a.kind = plan->exit ? DICT_SPAN : kind_of(class, &d->a);
         plan->own = r->is_bezel && ctf_is_own(class);
         plan->shape = fill_shape(r->c->in, &d->a);
     }

@@ -4,6 +4,7 @@
 
 #include "base/clock_units.h"
 #include "base/log.h"
+#include "import/pairs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
  * some, what they are (a number for all of them, or a format in quotes for each group), and the data.
  */
 
-enum { LINE_MAX_BYTES = 1 << 16, WORDS_MAX = 64, LABELS_MAX = 4096, OPEN_MAX = 1 << 20, OPEN_BUCKETS = 4096 };
+enum { LINE_MAX_BYTES = 1 << 16, WORDS_MAX = 64, LABELS_MAX = 4096 };
 enum { CHANNELS_MAX = 1 << 20, CHANNEL_BUCKETS = 1 << 16 };
 enum { RECORD_MARK = -2, RECORD_ENTRY = -3, RECORD_EXIT = -4, RECORD_LABEL = -5 };
 enum { EVENT_SEND_FIRST = -21, EVENT_SEND_LAST = -27, EVENT_RECEIVE_FIRST = -51, EVENT_RECEIVE_LAST = -52 };
@@ -28,12 +29,6 @@ struct line {
     uint32_t count;                                  /* of data */
     enum dict_type types[WORDS_MAX];
     char *words[WORDS_MAX];
-};
-
-/* An entry that waits for its exit. */
-struct entry {
-    int64_t event, processor, process, time;
-    struct entry *next;
 };
 
 /* Messages of one tag from one processor to another, which arrive in the order in which they were sent. */
@@ -47,8 +42,7 @@ struct picl_reading {
     struct picl_import *p;
     struct fill_node *node;
     char *labels[LABELS_MAX];
-    struct entry *open[OPEN_BUCKETS];
-    uint64_t open_count;
+    struct pairs open;
     struct channel *channels[CHANNEL_BUCKETS];
     uint64_t channel_count, unnumbered; /* unnumbered: messages for whose channel there was no room */
     bool loss_unknown;
@@ -217,11 +211,11 @@ static int add_mark(struct picl_reading *r, const struct line *l)
     return add_record(r, l, &a, values, process_of(r, l));
 }
 
-/* `since`: when it began; -1: unknown. */
-static int add_span(struct picl_reading *r, const struct line *l, int64_t since)
+/* `duration`: -1: unknown. */
+static int add_span(struct picl_reading *r, const struct line *l, int64_t duration)
 {
     char name[32];
-    uint64_t values[DICT_FIELDS_MAX] = {since < 0 ? (uint64_t)-1 : (uint64_t)(l->time - since)};
+    uint64_t values[DICT_FIELDS_MAX] = {(uint64_t)duration};
     struct dict_aspect a = {.kind = DICT_SPAN, .name = name_of(r, l->event, name), .field_count = 1};
     a.fields[0] = (struct dict_field){DICT_INT64, "duration", "ns", ""};
     return add_record(r, l, &a, values, process_of(r, l));
@@ -276,6 +270,7 @@ static int add_loss(struct picl_reading *r, const struct line *l)
 {
     struct fill_process *p = process_of(r, l);
     int64_t lost = l->count > 0 && l->types[0] == DICT_INT64 ? strtoll(l->words[0], NULL, 10) : 0;
+    pairs_lose(&r->open, l->time);
     if (lost <= 0)
         return r->loss_unknown = true, 0;
     struct fill_ring *ring = p ? fill_ring(p, FILL_OF_LOSSES | thread_of(l), 0, l->time) : NULL;
@@ -284,39 +279,14 @@ static int add_loss(struct picl_reading *r, const struct line *l)
 
 /* ---- entries and exits ------------------------------------------------------------------------------------------- */
 
-static struct entry **slot_of(struct picl_reading *r, const struct line *l)
+/* Events of one number of a process nest. */
+static int take_span(struct picl_reading *r, const struct line *l)
 {
-    uint64_t h = (uint64_t)l->event * 31 + (uint64_t)l->processor * 1009 + (uint64_t)l->process * 7919;
-    struct entry **at = &r->open[h % OPEN_BUCKETS];
-    while (*at && ((*at)->event != l->event || (*at)->processor != l->processor || (*at)->process != l->process))
-        at = &(*at)->next;
-    return at;
-}
-
-static int open_entry(struct picl_reading *r, const struct line *l)
-{
-    struct entry *e = r->open_count < OPEN_MAX ? malloc(sizeof *e) : NULL;
-    if (!e)
-        return r->p->unmatched++, 0;
-    uint64_t h = (uint64_t)l->event * 31 + (uint64_t)l->processor * 1009 + (uint64_t)l->process * 7919;
-    struct entry **first = &r->open[h % OPEN_BUCKETS];
-    *e = (struct entry){l->event, l->processor, l->process, l->time, *first};
-    *first = e;
-    r->open_count++;
+    const int64_t key[PAIRS_KEYS] = {l->event, l->processor, l->process};
+    if (l->record == RECORD_EXIT)
+        return add_span(r, l, pairs_leave(&r->open, key, l->time));
+    r->p->unmatched += !pairs_enter(&r->open, key, l->time);
     return 0;
-}
-
-/* The latest entry of that event of the process: events nest. */
-static int close_entry(struct picl_reading *r, const struct line *l)
-{
-    struct entry **at = slot_of(r, l), *e = *at;
-    int64_t since = e ? e->time : -1;
-    if (e) {
-        *at = e->next;
-        free(e);
-        r->open_count--;
-    }
-    return add_span(r, l, since);
 }
 
 static bool is_send(const struct line *l)
@@ -337,7 +307,7 @@ static int take_pair(struct picl_reading *r, const struct line *l)
         return entry && l->count >= 3 ? add_message(r, l, DICT_SENT) : 0;
     if (is_receive(l))
         return !entry && l->count >= 3 ? add_message(r, l, DICT_RECEIVED) : 0;
-    return entry ? open_entry(r, l) : close_entry(r, l);
+    return take_span(r, l);
 }
 
 static int take_line(struct picl_reading *r, const struct line *l)
@@ -424,12 +394,7 @@ static void free_reading(struct picl_reading *r)
 {
     for (size_t i = 0; i < LABELS_MAX; i++)
         free(r->labels[i]);
-    for (size_t i = 0; i < OPEN_BUCKETS; i++)
-        while (r->open[i]) {
-            struct entry *e = r->open[i];
-            r->open[i] = e->next;
-            free(e);
-        }
+    pairs_free(&r->open);
     for (size_t i = 0; i < CHANNEL_BUCKETS; i++)
         while (r->channels[i]) {
             struct channel *c = r->channels[i];
@@ -451,7 +416,7 @@ int picl_read(struct picl_import *p, const char *path)
         err = r->node ? read_lines(r, path, in) : BEZEL_ENOMEM;
     }
     if (r && r->node) {
-        p->unmatched += r->open_count;
+        p->unmatched += r->open.count;
         note_limits(r, path);
     }
     if (in)

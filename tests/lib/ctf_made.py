@@ -9,6 +9,7 @@
 #   timeless   without a clock
 #   ctf2       the metadata of CTF 2
 #   empty      no stream
+#   pairs      entries and exits of two threads, which nest; some lack their other half, and one was discarded
 import os
 import struct
 import sys
@@ -35,8 +36,20 @@ event {{ id = 0; name = "9 odd-name"; stream_id = 0; fields := struct {{ u64 hug
 '''.replace('u32 other-;', 'u32 other; struct { u32 x; } nested;')
 
 
+if kind == 'pairs':
+    META = META.replace('stamp at; };', 'stamp at; }; event.context := struct { u32 vtid; };') + '''
+event { id = 1; name = "syscall_entry_read"; stream_id = 0; fields := struct { u32 fd; }; };
+event { id = 2; name = "syscall_exit_read"; stream_id = 0; fields := struct { u32 ret; }; };
+event { id = 3; name = "lone_exit"; stream_id = 0; fields := struct { u32 ret; }; };
+'''
+PAIRS = [(1, 1000, 5), (1, 1010, 6), (1, 1020, 5), (2, 1030, 5), (2, 1040, 6), (2, 1050, 5), (2, 1060, 6), (3, 1065, 6), (1, 1070, 5)], \
+    [(2, 2000, 5), (1, 2010, 5), (2, 2020, 5)], [(1, 3000, 5), (2, 3010, 5)]
+
+
 def packet(number, discarded, begin, events):
     content = b''.join(struct.pack('<IQQIII', 0, begin + i, 2**64 - 1 - i, i, number, 7) for i in range(events))
+    if kind == 'pairs':
+        content = b''.join(struct.pack('<IQII', id, at, tid, 7) for id, at, tid in PAIRS[number])
     size = 8 + 32 + (16 if counts else 0) + 4 + len(content)
     head = struct.pack('<II', 0xC1FC1FC1, 0) + struct.pack('<QQQQ', begin, begin + 100, size * 8, size * 8)
     head += struct.pack('<QQ', discarded, number) if counts else b''
@@ -49,5 +62,7 @@ with open(os.path.join(folder, 'metadata'), 'w', encoding='utf-8') as out:
 if kind not in ('ctf2', 'empty'):
     gap = 3 if kind == 'gaps' else 0
     with open(os.path.join(folder, 'stream'), 'wb') as out:
-        counted = {'gaps': (0, 4), 'backward': (4, 1)}.get(kind, (0, 0))
+        counted = {'gaps': (0, 4), 'backward': (4, 1), 'pairs': (0, 1)}.get(kind, (0, 0))
         out.write(packet(0, counted[0], 1000, 3) + packet(1 + gap, counted[1], 2000, 3))
+        if kind == 'pairs':
+            out.write(packet(2, 1, 3000, 0))
