@@ -147,14 +147,24 @@ static double unseen(const struct deepen_aspect *a, size_t count, bool on, int64
     return cost;
 }
 
+/* Whether nothing was turned on for so long that what is recorded can be judged. */
+static bool is_settled(const struct deepen_aspect *a, size_t count, int64_t now)
+{
+    for (size_t i = 0; i < count; i++)
+        if (a[i].on && now - a[i].since < DEEPEN_ENOUGH)
+            return false;
+    return true;
+}
+
 void deepen_decide(const struct deepen *s, struct deepen_aspect *aspects, size_t count, int64_t now)
 {
     double room = s->limit - s->used - unseen(aspects, count, true, now);
     double over = -room - unseen(aspects, count, false, now);
+    bool settled = is_settled(aspects, count, now);
     struct deepen_aspect *a;
     for (size_t i = 0; i < count; i++) {
         aspects[i].turn = DEEPEN_STAY;
-        if (aspects[i].on && now - aspects[i].since >= DEEPEN_ENOUGH && aspects[i].says < DEEPEN_SHARE)
+        if (aspects[i].on && settled && aspects[i].says < DEEPEN_SHARE)
             turn_off(&aspects[i], now);
     }
     while ((over > 0 || s->monitor) && (a = least_worth(aspects, count)) != NULL) {

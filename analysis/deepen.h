@@ -35,7 +35,7 @@ struct deepen {
     bool monitor;       /* that the monitor is what time is spent on is true: it is not to do more */
 };
 
-/** For so long an aspect is recorded before it is judged, and its cost is seen in what is used, ns. */
+/** For so long after one was turned on none is judged, and the cost of that one is not seen in what is used, ns. */
 #define DEEPEN_ENOUGH INT64_C(6000000000)
 #define DEEPEN_SEEN   INT64_C(2000000000)
 #define DEEPEN_SHARE  0.05 /* of the time: what explains less is not worth recording */

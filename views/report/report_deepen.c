@@ -15,8 +15,8 @@
 #include <string.h>
 
 /*
- * The run's books say how often each aspect came and what the monitor took, and the path of what the run did since the
- * last turn says what is not known. Both are read as `bezel why` reads them; analysis/deepen.c decides.
+ * The run's books say how often each aspect came and what the monitor took, and the path of what the run did since one
+ * was turned on last says what is not known. Both are read as `bezel why` reads them; analysis/deepen.c decides.
  */
 
 enum { ASPECTS_MOST = 64, NODES_MOST = 256, LOOKS_ENOUGH = 5 };
@@ -130,6 +130,8 @@ static void look_at_books(struct report_deepen *s, const struct summary *sum, do
 
 static void weigh(struct report_deepen *s, const struct summary *sum, const struct why_answer *a)
 {
+    if (a->terms.count == 0) /* nothing of that time is stored yet: what was known before counts */
+        return;
     for (size_t i = 0; i < s->count; i++)
         s->aspects[i].may = s->aspects[i].says = 0;
     for (size_t i = 0; i < sum->process_count; i++)
@@ -195,7 +197,8 @@ static void note(struct report_deepen *s, size_t i)
     struct why_turn *t = &r->turns[r->count++];
     *t = (struct why_turn){clock_now() - s->began, "", a->turn == DEEPEN_ON, a->may, a->says, a->cost};
     snprintf(t->aspect, sizeof t->aspect, "%s", s->candidates[i].name);
-    s->from = r->from = s->newest;
+    if (t->on)
+        s->from = r->from = s->newest;
 }
 
 const char *report_deepen_next(struct report_deepen *s, bool *on)
