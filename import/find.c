@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "import/find.h"
 
+#include "base/grow.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -25,14 +27,8 @@ static bool is_ctf_2(const char *path)
 
 static int add(struct find *f, const FTSENT *metadata)
 {
-    if (f->count == f->room) {
-        size_t room = f->room ? f->room * 2 : 16;
-        char **more = realloc(f->folders, room * sizeof *more);
-        if (!more)
-            return BEZEL_ENOMEM;
-        f->folders = more;
-        f->room = room;
-    }
+    if (!grow_list(&f->folders, &f->room, f->count, sizeof *f->folders))
+        return BEZEL_ENOMEM;
     char *folder = strndup(metadata->fts_path, (size_t)(metadata->fts_pathlen - metadata->fts_namelen - 1));
     if (!folder)
         return BEZEL_ENOMEM;

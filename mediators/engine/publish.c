@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/lifetime.h"
 #include "base/log.h"
 #include "base/retry_timer.h"
@@ -135,13 +136,9 @@ static void forget_files(struct publish *p)
 static struct published_file *find_file(struct publish *p, const struct read_file *m)
 {
     if (m->number >= p->capacity) {
-        uint32_t capacity = m->number < 32 ? 64 : 2 * (m->number + 1);
-        struct published_file *files = realloc(p->files, capacity * sizeof *files);
-        if (!files)
+        uint32_t wanted = m->number < 32 ? 64 : 2 * (m->number + 1);
+        if (!grow_zeroed(&p->files, &p->capacity, wanted, sizeof *p->files))
             return NULL;
-        memset(files + p->capacity, 0, (capacity - p->capacity) * sizeof *files);
-        p->files = files;
-        p->capacity = capacity;
     }
     struct published_file *it = &p->files[m->number];
     if (!it->name)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* The extremes of records that meet the condition of a metric, and last values, read from an ended run. */
+#include "base/grow.h"
 #include "metric/evaluator.h"
 #include "run/read/run_reader.h"
 #include "run/verdict/rejudge.h"
@@ -109,10 +110,8 @@ int rejudge_chosen(const char *run, struct summary *s, const struct experiment *
             bool is_chosen;
             if (isnan(verdict_stray(s, e, i, p, &is_chosen)) || is_chosen || !read_chosen(run, s, e, &c))
                 continue;
-            struct summary_chosen *more = realloc(s->chosen, (s->chosen_count + 1) * sizeof *more);
-            if (!more)
+            if (!grow_by_one(&s->chosen, s->chosen_count, sizeof *s->chosen))
                 return BEZEL_ENOMEM;
-            s->chosen = more;
             s->chosen[s->chosen_count++] = c;
         }
     return 0;

@@ -8,6 +8,7 @@
  * judgement.
  */
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/saturate.h"
 #include "mdr/builtin.h"
@@ -55,7 +56,7 @@ struct interval_replay {
     int64_t began, stepped,
         latest; /* run's time: the first instant, the latest, the latest record; began 0: none yet */
     struct history_violation *violations;
-    size_t violation_count, violation_capacity;
+    size_t violation_count;
     bool is_too_long;
     int err;
 };
@@ -110,15 +111,9 @@ static void note_violation(struct interval_replay *r, struct interval_judge *j, 
         j->open = 0;
         return;
     }
-    if (!j->open && r->violation_count == r->violation_capacity) {
-        size_t capacity = r->violation_capacity ? 2 * r->violation_capacity : 16;
-        struct history_violation *more = realloc(r->violations, capacity * sizeof *more);
-        if (!more) {
-            r->err = BEZEL_ENOMEM;
-            return;
-        }
-        r->violations = more;
-        r->violation_capacity = capacity;
+    if (!j->open && !grow_by_one(&r->violations, r->violation_count, sizeof *r->violations)) {
+        r->err = BEZEL_ENOMEM;
+        return;
     }
     if (!j->open) {
         r->violations[r->violation_count] = (struct history_violation){

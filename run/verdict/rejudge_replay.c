@@ -14,6 +14,7 @@
 #include "run/verdict/rejudge_replay.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/saturate.h"
 #include "resmgr/agent/agent.h"
 #include "run/read/run_reader.h"
@@ -231,15 +232,9 @@ static struct history_violation *replay_open(struct replay *r, struct replay_gap
     struct replay_found *f = r->found;
     if (g->open)
         return &f->violations[g->open - 1];
-    if (f->count == f->capacity) {
-        size_t capacity = f->capacity ? 2 * f->capacity : 16;
-        struct history_violation *more = realloc(f->violations, capacity * sizeof *more);
-        if (!more) {
-            r->err = BEZEL_ENOMEM;
-            return NULL;
-        }
-        f->violations = more;
-        f->capacity = capacity;
+    if (!grow_list(&f->violations, &f->capacity, f->count, sizeof *f->violations)) {
+        r->err = BEZEL_ENOMEM;
+        return NULL;
     }
     f->violations[f->count] = (struct history_violation){
         .node = g->gap->node, .limit = g->gap->limit, .begin = at, .end = at, .min = NAN, .max = NAN};

@@ -67,9 +67,8 @@ static void ended_by(const char *name, int64_t at)
     assert_string_equal(a.names[w->name], name);
 }
 
-static void test_who_comes_later(void **state)
+TEST(test_who_comes_later)
 {
-    (void)state;
     assert_int_equal(activity_init(&a, NULL, 0), 0);
     comes(&daemon_of);
     comes(&worker);
@@ -85,10 +84,4 @@ static void test_who_comes_later(void **state)
     (void)waits(activity_find(&a, again.row, 10), 600);
     assert_int_equal(a.threads[0].wait_count, 5);
     activity_fini(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_comes_later)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

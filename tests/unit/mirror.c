@@ -17,13 +17,12 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/serve_process.h"
 #include "tests/lib/stored_run.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +31,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const uint8_t run_id[16] = "a run's identity";
 static char run[SCRATCH_PATH + 8], copy[SCRATCH_PATH + 8], keys[SCRATCH_PATH + 8], said[SCRATCH_PATH + 8];
@@ -230,9 +227,8 @@ static void assert_complete(void)
 
 /* ---- runs that grow and end -------------------------------------------------------------------------------------- */
 
-static void a_run_that_grows_is_followed_to_its_end(void **state)
+TEST(a_run_that_grows_is_followed_to_its_end)
 {
-    (void)state;
     struct served s = begin_run((struct store_keep){0});
     struct mirror_look look;
     serve(&s, "tcp://127.0.0.1:*", NULL);
@@ -260,9 +256,8 @@ static void a_run_that_grows_is_followed_to_its_end(void **state)
     stop(&s);
 }
 
-static void what_is_stored_by_now_is_no_complete_mirror(void **state)
+TEST(what_is_stored_by_now_is_no_complete_mirror)
 {
-    (void)state;
     static const char *const once[] = {"--once", NULL};
     struct served s = begin_run((struct store_keep){0});
     struct mirror_look look;
@@ -292,9 +287,8 @@ static void spoil(const struct served *s)
 
 /* Bytes that are still to come are no damage; where a collector has finished they are. Nor is a mirror of it complete.
  */
-static void what_a_mirror_lacks_is_damage_only_where_it_had_all(void **state)
+TEST(what_a_mirror_lacks_is_damage_only_where_it_had_all)
 {
-    (void)state;
     static const char *const once[] = {"--once", NULL};
     struct served s = begin_run((struct store_keep){0});
     struct mirror_state is;
@@ -329,9 +323,8 @@ static void what_a_mirror_lacks_is_damage_only_where_it_had_all(void **state)
     stop(&s);
 }
 
-static void a_server_that_ends_before_the_run_leaves_no_complete_mirror(void **state)
+TEST(a_server_that_ends_before_the_run_leaves_no_complete_mirror)
 {
-    (void)state;
     struct served s = begin_run((struct store_keep){0});
     struct mirror_look look;
     char endpoint[sizeof s.server.endpoint];
@@ -374,9 +367,8 @@ static int64_t await_low(int64_t least, const uint64_t *stored)
 }
 
 /* A watermark says which bytes are there: no mirror has it before them. */
-static void watermarks_come_when_all_is_there_that_they_promise(void **state)
+TEST(watermarks_come_when_all_is_there_that_they_promise)
 {
-    (void)state;
     enum { ROUNDS = 40 };
     static const char *const once[] = {"--once", NULL};
     struct served s = begin_run((struct store_keep){0});
@@ -416,9 +408,8 @@ static void watermarks_come_when_all_is_there_that_they_promise(void **state)
 
 /* ---- kills and cuts ---------------------------------------------------------------------------------------------- */
 
-static void kills_of_either_side_cost_nothing(void **state)
+TEST(kills_of_either_side_cost_nothing)
 {
-    (void)state;
     struct served s = begin_run((struct store_keep){0});
     char endpoint[sizeof s.server.endpoint];
     struct mirror_look look;
@@ -446,9 +437,8 @@ static void kills_of_either_side_cost_nothing(void **state)
     stop(&s);
 }
 
-static void a_link_that_is_cut_is_mended(void **state)
+TEST(a_link_that_is_cut_is_mended)
 {
-    (void)state;
     struct proxy proxy;
     char endpoint[64];
     assert_true(proxy_start(&proxy, "127.0.0.1", 1, false, 1)); /* before the lock, which it would hold, too */
@@ -471,9 +461,8 @@ static void a_link_that_is_cut_is_mended(void **state)
 }
 
 /* A collector that was killed has left a torn packet; the next one cuts it off, and goes on. */
-static void a_killed_collector_s_run_is_mirrored_as_it_is_recovered(void **state)
+TEST(a_killed_collector_s_run_is_mirrored_as_it_is_recovered)
 {
-    (void)state;
     struct served s = begin_run((struct store_keep){0});
     char path[sizeof run + 64];
     serve(&s, "tcp://127.0.0.1:*", NULL);
@@ -533,9 +522,8 @@ static bool has_said(const char *text)
     return has;
 }
 
-static void a_full_disk_is_waited_for(void **state)
+TEST(a_full_disk_is_waited_for)
 {
-    (void)state;
     struct served s = begin_run((struct store_keep){0});
     int64_t deadline = clock_now() + PATIENCE;
     int status;
@@ -565,9 +553,8 @@ static void a_full_disk_is_waited_for(void **state)
 
 /* ---- damage, and what expires ------------------------------------------------------------------------------------ */
 
-static void a_damaged_stream_is_there_up_to_the_damage_and_said_so(void **state)
+TEST(a_damaged_stream_is_there_up_to_the_damage_and_said_so)
 {
-    (void)state;
     struct served s = begin_run((struct store_keep){0});
     struct mirror_look look;
     struct mirror_state is;
@@ -594,9 +581,8 @@ static void a_damaged_stream_is_there_up_to_the_damage_and_said_so(void **state)
     stop(&s);
 }
 
-static void what_expires_there_becomes_the_same_hole_here(void **state)
+TEST(what_expires_there_becomes_the_same_hole_here)
 {
-    (void)state;
     struct served s = begin_run((struct store_keep){.bytes = 256 << 10});
     char path[sizeof run + 64];
     struct cover there, here;
@@ -624,9 +610,8 @@ static void what_expires_there_becomes_the_same_hole_here(void **state)
 
 /* ---- who is refused ---------------------------------------------------------------------------------------------- */
 
-static void a_directory_has_one_mirror_of_one_run(void **state)
+TEST(a_directory_has_one_mirror_of_one_run)
 {
-    (void)state;
     struct served s = begin_run((struct store_keep){0});
     char path[sizeof copy + 16];
     assert_int_equal(rundb_put(s.stored.rundb, "run", "6f1c0d3e-2b1a-4c5d-8e7f-0123456789ab"), 0);
@@ -651,9 +636,8 @@ static void a_directory_has_one_mirror_of_one_run(void **state)
     stop(&s);
 }
 
-static void a_mirror_needs_the_role_read_or_control(void **state)
+TEST(a_mirror_needs_the_role_read_or_control)
 {
-    (void)state;
     struct served s = begin_run((struct store_keep){0});
     char key[sizeof keys + 16];
     const char *const with[] = {"--keys", keys, "--key", key, NULL};
@@ -690,24 +674,9 @@ static int begin(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_that_grows_is_followed_to_its_end),
-        cmocka_unit_test(what_is_stored_by_now_is_no_complete_mirror),
-        cmocka_unit_test(what_a_mirror_lacks_is_damage_only_where_it_had_all),
-        cmocka_unit_test(a_server_that_ends_before_the_run_leaves_no_complete_mirror),
-        cmocka_unit_test(watermarks_come_when_all_is_there_that_they_promise),
-        cmocka_unit_test(kills_of_either_side_cost_nothing),
-        cmocka_unit_test(a_link_that_is_cut_is_mended),
-        cmocka_unit_test(a_killed_collector_s_run_is_mirrored_as_it_is_recovered),
-        cmocka_unit_test(a_full_disk_is_waited_for),
-        cmocka_unit_test(a_damaged_stream_is_there_up_to_the_damage_and_said_so),
-        cmocka_unit_test(what_expires_there_becomes_the_same_hole_here),
-        cmocka_unit_test(a_directory_has_one_mirror_of_one_run),
-        cmocka_unit_test(a_mirror_needs_the_role_read_or_control),
-    };
     if (!link_has_keys()) {
         puts("skipped: this libzmq has no CURVE");
         return 77;
     }
-    return cmocka_run_group_tests(tests, begin, scratch_end);
+    return test_run(begin, scratch_end);
 }

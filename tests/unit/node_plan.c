@@ -5,14 +5,9 @@
 #include "ecs/cli/node_plan.h"
 
 #include "ecs/cli/node_remote.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char *const usual[] = {
     "user ada",  "uid 1000",         "home /home/ada",   "host desk1", "release debian 12", "architecture amd64",
@@ -81,9 +76,8 @@ static void make_traits(const struct row *row, struct node_traits *traits)
         node_traits_add(traits, row->traits[i]);
 }
 
-static void traits_become_a_plan(void **state)
+TEST(traits_become_a_plan)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct node_traits traits;
         struct node_plan plan;
@@ -106,12 +100,11 @@ static void traits_become_a_plan(void **state)
     }
 }
 
-static void without_packages_nothing_is_copied(void **state)
+TEST(without_packages_nothing_is_copied)
 {
     struct node_offer none = offered;
     struct node_traits traits;
     struct node_plan plan;
-    (void)state;
     none.folder = NULL;
     make_traits(&rows[0], &traits);
     node_plan_make(&traits, &none, &plan);
@@ -121,11 +114,10 @@ static void without_packages_nothing_is_copied(void **state)
     assert_string_equal(plan.refused, "");
 }
 
-static void traits_are_bounded(void **state)
+TEST(traits_are_bounded)
 {
     struct node_traits traits = {0};
     char line[2000];
-    (void)state;
     for (unsigned i = 0; i < 2 * NODE_FACTS_MAX; i++) {
         snprintf(line, sizeof line, "key%u value%u", i, i);
         node_traits_add(&traits, line);
@@ -142,9 +134,8 @@ static void traits_are_bounded(void **state)
     assert_string_equal(node_trait(&traits, "nothing"), "");
 }
 
-static void versions_are_compared_by_numbers(void **state)
+TEST(versions_are_compared_by_numbers)
 {
-    (void)state;
     assert_int_equal(node_version_compare("0.1.0", "0.1.0-1"), 0);
     assert_int_equal(node_version_compare("0.1", "0.1.0"), 0);
     assert_true(node_version_compare("0.9.0", "0.10.0") < 0);
@@ -152,7 +143,7 @@ static void versions_are_compared_by_numbers(void **state)
     assert_true(node_version_compare("", "0.0.1") < 0);
 }
 
-static void what_ssh_says_becomes_a_sentence(void **state)
+TEST(what_ssh_says_becomes_a_sentence)
 {
     static const char *const said[][2] = {
         {"@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.\n", "another host key"},
@@ -165,22 +156,9 @@ static void what_ssh_says_becomes_a_sentence(void **state)
         {"banner\nsomething else\n\n", "ssh does not get there: something else"},
         {"", "ssh does not get there: "},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         char sentence[NODE_SENTENCE_MAX];
         node_remote_reason(said[i][0], sentence);
         assert_non_null(strstr(sentence, said[i][1]));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(traits_become_a_plan),
-        cmocka_unit_test(without_packages_nothing_is_copied),
-        cmocka_unit_test(traits_are_bounded),
-        cmocka_unit_test(versions_are_compared_by_numbers),
-        cmocka_unit_test(what_ssh_says_becomes_a_sentence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,14 +9,11 @@
 #include "base/exit_code.h"
 #include "run/verdict/verdict.h"
 #include "tests/lib/sample_run.h"
+#include "tests/lib/test.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 static struct verdict *judge(const struct sample *s, bool running)
 {
@@ -26,9 +23,8 @@ static struct verdict *judge(const struct sample *s, bool running)
 }
 
 /* Of two processes to attach to; a process of another name is not one of them, one that was refused is. */
-static void a_process_to_attach_to_that_never_came_is_not_passed_over(void **state)
+TEST(a_process_to_attach_to_that_never_came_is_not_passed_over)
 {
-    (void)state;
     static const struct {
         const char *names[2];
         size_t absent;
@@ -60,9 +56,8 @@ static void a_process_to_attach_to_that_never_came_is_not_passed_over(void **sta
 }
 
 /* What it lacks may be anything: only of a run that goes on, and while it is filled, it is as good as the run. */
-static void a_mirror_that_is_not_complete_is_never_complete_and_holds_while_it_is_filled(void **state)
+TEST(a_mirror_that_is_not_complete_is_never_complete_and_holds_while_it_is_filled)
 {
-    (void)state;
     for (unsigned i = 0; i < 8; i++) {
         bool partial = i & 1, stale = i & 2, ended = i & 4;
         struct sample s;
@@ -85,9 +80,8 @@ static void a_mirror_that_is_not_complete_is_never_complete_and_holds_while_it_i
 }
 
 /* A manager judged for 5 s and held; the next one began some time later. */
-static void between_two_managers_nobody_judged(void **state)
+TEST(between_two_managers_nobody_judged)
 {
-    (void)state;
     static const double between[] = {0, 0.05, 0.5, 4};
     for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
         struct sample s;
@@ -111,9 +105,8 @@ static void between_two_managers_nobody_judged(void **state)
 }
 
 /* Notes by which there may be records in no books; and others, whose loss is counted or that tell of none. */
-static void a_run_is_complete_only_if_no_note_tells_of_records_in_no_books(void **state)
+TEST(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books)
 {
-    (void)state;
     static const struct {
         const char *code;
         bool complete;
@@ -138,9 +131,8 @@ static void a_run_is_complete_only_if_no_note_tells_of_records_in_no_books(void 
 }
 
 /* The file has two nodes, and the database one of them. */
-static void a_node_that_never_joined_is_not_passed_over(void **state)
+TEST(a_node_that_never_joined_is_not_passed_over)
 {
-    (void)state;
     for (int both = 0; both < 2; both++) {
         struct sample s;
         struct experiment_node nodes[] = {{.name = (char *)"studio"}, {.name = (char *)(both ? "studio" : "desk1")}};
@@ -161,9 +153,8 @@ static void a_node_that_never_joined_is_not_passed_over(void **state)
  * A process that lived before (its ordinals began at 1,000), two of whose rings have counted one loss more than
  * attempts. What the counters of the aspect, the ordinals, or the number of rings do not say so, stays a fault.
  */
-static void a_loss_that_was_begun_before_the_run_counts_as_produced(void **state)
+TEST(a_loss_that_was_begun_before_the_run_counts_as_produced)
 {
-    (void)state;
     static const struct {
         uint64_t more, discarded, base, before;
         int64_t rest;
@@ -193,9 +184,8 @@ static void a_loss_that_was_begun_before_the_run_counts_as_produced(void **state
 }
 
 /* The first instant counts no time. What it found is no less a violation, where none is allowed. */
-static void an_instant_in_violation_is_one(void **state)
+TEST(an_instant_in_violation_is_one)
 {
-    (void)state;
     static const struct {
         enum experiment_limit_kind kind;
         double held, tolerance, last_violated;
@@ -223,9 +213,8 @@ static void an_instant_in_violation_is_one(void **state)
 }
 
 /* By the timeline it was violated for longer than counts: of `expect` limits since a process ended. */
-static void what_an_end_takes_back_is_told(void **state)
+TEST(what_an_end_takes_back_is_told)
 {
-    (void)state;
     static const struct {
         enum experiment_limit_kind kind;
         double violated, counts, before_end;
@@ -252,9 +241,8 @@ static void what_an_end_takes_back_is_told(void **state)
  * A process made its last record 5 s after the start, and ended 0.9 s later. Times between its records may be 100 ms,
  * and ten periods of 200 ms may be missed; or instants found the limit violated meanwhile, for so many s.
  */
-static void the_silence_of_a_killed_process_is_no_end_of_its_own(void **state)
+TEST(the_silence_of_a_killed_process_is_no_end_of_its_own)
 {
-    (void)state;
     static const struct {
         enum experiment_metric_kind kind;
         int status;
@@ -310,9 +298,8 @@ static void the_silence_of_a_killed_process_is_no_end_of_its_own(void **state)
 }
 
 /* Any lost record may have been the largest one. If a tolerance allows for them, their count is there to be said. */
-static void lost_records_count_against_a_limit(void **state)
+TEST(lost_records_count_against_a_limit)
 {
-    (void)state;
     static const struct {
         enum experiment_metric_kind kind;
         enum experiment_compare compare;
@@ -375,9 +362,8 @@ static void lost_records_count_against_a_limit(void **state)
 }
 
 /* Of a pause; not what the file counts from the start, nor what the counters know, nor of another aspect. */
-static void what_was_not_recorded_counts_unless_nobody_wanted_it(void **state)
+TEST(what_was_not_recorded_counts_unless_nobody_wanted_it)
 {
-    (void)state;
     static const struct {
         const char *counted, *where, *note;
         enum experiment_metric_kind kind;
@@ -422,9 +408,8 @@ static void what_was_not_recorded_counts_unless_nobody_wanted_it(void **state)
 }
 
 /* Of 3 records that a process made, 2 were lost: more than 3 cannot meet the condition. Of a node there are others. */
-static void lost_records_leave_a_number_known_that_they_cannot_reach(void **state)
+TEST(lost_records_leave_a_number_known_that_they_cannot_reach)
 {
-    (void)state;
     static const struct {
         enum experiment_metric_kind kind;
         double bound;
@@ -462,9 +447,8 @@ static void lost_records_leave_a_number_known_that_they_cannot_reach(void **stat
 }
 
 /* Five records of a process, of which so many were in its last window, as far as they were read. */
-static void the_last_window_of_a_process_may_have_too_many(void **state)
+TEST(the_last_window_of_a_process_may_have_too_many)
 {
-    (void)state;
     static const struct {
         enum experiment_metric_kind kind;
         bool was_read;
@@ -509,9 +493,8 @@ static void the_last_window_of_a_process_may_have_too_many(void **state)
 
 /* Of a condition that no record may meet: whether one of a process did, as far as that was read; windows of `window`.
  */
-static void a_record_that_may_not_be_is_known_between_short_windows(void **state)
+TEST(a_record_that_may_not_be_is_known_between_short_windows)
 {
-    (void)state;
     static const struct {
         enum experiment_metric_kind kind;
         int64_t window;
@@ -559,9 +542,8 @@ static void a_record_that_may_not_be_is_known_between_short_windows(void **state
 }
 
 /* At the last record of a process its limit stood at `end` (NaN: it held there), if that was read. */
-static void what_only_the_last_records_break_is_in_the_verdict(void **state)
+TEST(what_only_the_last_records_break_is_in_the_verdict)
 {
-    (void)state;
     static const struct {
         enum experiment_metric_kind kind;
         enum experiment_limit_kind limit;
@@ -614,26 +596,4 @@ static void what_only_the_last_records_break_is_in_the_verdict(void **state)
         }
         verdict_free(v);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_to_attach_to_that_never_came_is_not_passed_over),
-        cmocka_unit_test(a_mirror_that_is_not_complete_is_never_complete_and_holds_while_it_is_filled),
-        cmocka_unit_test(between_two_managers_nobody_judged),
-        cmocka_unit_test(a_node_that_never_joined_is_not_passed_over),
-        cmocka_unit_test(a_loss_that_was_begun_before_the_run_counts_as_produced),
-        cmocka_unit_test(an_instant_in_violation_is_one),
-        cmocka_unit_test(what_an_end_takes_back_is_told),
-        cmocka_unit_test(the_silence_of_a_killed_process_is_no_end_of_its_own),
-        cmocka_unit_test(lost_records_count_against_a_limit),
-        cmocka_unit_test(what_was_not_recorded_counts_unless_nobody_wanted_it),
-        cmocka_unit_test(lost_records_leave_a_number_known_that_they_cannot_reach),
-        cmocka_unit_test(the_last_window_of_a_process_may_have_too_many),
-        cmocka_unit_test(a_record_that_may_not_be_is_known_between_short_windows),
-        cmocka_unit_test(what_only_the_last_records_break_is_in_the_verdict),
-        cmocka_unit_test(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
