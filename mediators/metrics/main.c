@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "mediators/metrics/metrics_server.h"
-#include "mediators/metrics/push.h"
 #include "mediators/metrics/run_metrics.h"
 
 #include <errno.h>
@@ -144,10 +143,10 @@ static int print(const struct arguments *a)
 
 /* ---- serving ----------------------------------------------------------------------------------------------------- */
 
-static int open_push(const struct arguments *a, struct mediator *m)
+static int open_push(struct arguments *a)
 {
     const char *why;
-    int err = push_open(a->push, a->credentials, m, &why);
+    int err = push_open(a->push, a->credentials, &a->server.push, &why);
     if (err == BEZEL_EINVAL && why)
         return options_misuse("--push %s: %s", strchr(a->push, '@') ? "URL" : a->push, why);
     if (err && a->credentials)
@@ -160,13 +159,8 @@ static int open_push(const struct arguments *a, struct mediator *m)
 
 static int serve(struct arguments *a)
 {
-    struct mediator push;
-    int code = a->push ? open_push(a, &push) : OPTIONS_GO_ON;
-    if (code != OPTIONS_GO_ON)
-        return code;
-    a->server.mediators = &push;
-    a->server.mediator_count = a->push ? 1 : 0;
-    return metrics_server_run(&a->server);
+    int code = a->push ? open_push(a) : OPTIONS_GO_ON;
+    return code == OPTIONS_GO_ON ? metrics_server_run(&a->server) : code;
 }
 
 int main(int argc, char **argv)

@@ -113,17 +113,13 @@ static void add_scrapes(struct exposition *x, const struct web_counts *w)
     exposition_count(x, (struct exposition_label[]){{"result", "refused"}, {0}}, w->refused);
 }
 
-static void add_mediators(struct exposition *x, const struct server *s)
+static void add_pushes(struct exposition *x, const struct push_counts *c)
 {
     exposition_begin(x, &(struct exposition_family){"bezel_metrics_pushes", EXPOSITION_COUNTER, NULL,
                                                     "Texts for a tool, by what became of them."});
-    for (size_t i = 0; i < s->o->mediator_count; i++) {
-        const struct mediator *m = &s->o->mediators[i];
-        struct mediator_counts c = m->counts(m->tool);
-        exposition_count(x, (struct exposition_label[]){{"to", m->name}, {"result", "taken"}, {0}}, c.taken);
-        exposition_count(x, (struct exposition_label[]){{"to", m->name}, {"result", "missed"}, {0}}, c.missed);
-        exposition_count(x, (struct exposition_label[]){{"to", m->name}, {"result", "refused"}, {0}}, c.refused);
-    }
+    exposition_count(x, (struct exposition_label[]){{"to", "push"}, {"result", "taken"}, {0}}, c->taken);
+    exposition_count(x, (struct exposition_label[]){{"to", "push"}, {"result", "missed"}, {0}}, c->missed);
+    exposition_count(x, (struct exposition_label[]){{"to", "push"}, {"result", "refused"}, {0}}, c->refused);
 }
 
 static void add_gauge(struct exposition *x, const char *name, const char *unit, const char *help, double value)
@@ -148,8 +144,10 @@ static void add_own(struct server *s, FILE *out)
     exposition_count(&x, NULL, s->failed);
     if (s->web)
         add_scrapes(&x, &counts);
-    if (s->o->mediator_count > 0)
-        add_mediators(&x, s);
+    if (s->o->push) {
+        struct push_counts pushes = push_counts(s->o->push);
+        add_pushes(&x, &pushes);
+    }
     exposition_end(&x);
 }
 
@@ -168,8 +166,8 @@ static void publish(struct server *s)
         if (s->web && web_publish(s->web, text, n) != 0)
             log_warn("BEZEL-METRICS-MEMORY",
                      "no memory for the newest metrics: the ones before are shown, with their time");
-        for (size_t i = 0; s->made > 0 && i < s->o->mediator_count; i++)
-            s->o->mediators[i].offer(s->o->mediators[i].tool, text, n);
+        if (s->made > 0 && s->o->push)
+            push_offer(s->o->push, text, n);
     }
     free(text);
 }
@@ -310,8 +308,7 @@ int metrics_server_run(const struct metrics_server_options *o)
         wait_for_something(s);
     text_maker_stop(&s->maker);
     web_stop(s->web);
-    for (size_t i = 0; i < o->mediator_count; i++)
-        o->mediators[i].close(o->mediators[i].tool);
+    push_close(o->push);
     if (s->signals >= 0)
         close(s->signals);
     free(s->text);

@@ -3,14 +3,14 @@
 
 /**
  * What bezel-metrics does: again and again it has the metrics of its runs made, in a process of its own, and gives the
- * newest text to who asks by HTTP, and to mediators. Who asks never waits for the disk, and nobody is waited for. A
- * text that could not be made anew is not shown as if it were new.
+ * newest text to who asks by HTTP, and to a server that it is sent to. Who asks never waits for the disk, and nobody is
+ * waited for. A text that could not be made anew is not shown as if it were new.
  */
 #ifndef BEZEL_MEDIATORS_METRICS_METRICS_SERVER_H
 #define BEZEL_MEDIATORS_METRICS_METRICS_SERVER_H
 
 #include "base/address.h"
-#include "mediators/mediator.h"
+#include "mediators/metrics/push.h"
 
 enum { METRICS_SERVER_RUNS = 64, METRICS_SERVER_SERIES = 10000, METRICS_SERVER_SERIES_MAX = 50000 };
 
@@ -24,8 +24,7 @@ struct metrics_server_options {
     uint64_t series;     /* lines of samples at most */
     bool listens;
     struct address address; /* where it listens */
-    struct mediator *mediators;
-    size_t mediator_count;
+    struct push *push;      /* which is closed at the end; NULL: none */
     const char *self;       /* this program, which prints metrics with option --print */
     int ready, parent_pipe; /* descriptors; -1: none */
 };

@@ -29,7 +29,7 @@ struct push {
     pthread_mutex_t lock; /* of the next four */
     pthread_cond_t change;
     struct text next; /* to be sent */
-    struct mediator_counts counts;
+    struct push_counts counts;
     bool stop, ended;
     char trouble[WHY_MAX]; /* of the thread, as all below: the last attempt's; "": it succeeded */
 };
@@ -259,11 +259,10 @@ static void *run(void *push)
     return NULL;
 }
 
-/* ---- the mediator ------------------------------------------------------------------------------------------------ */
+/* ---- what is offered --------------------------------------------------------------------------------------------- */
 
-static void offer(void *tool, const char *bytes, size_t n)
+void push_offer(struct push *p, const char *bytes, size_t n)
 {
-    struct push *p = tool;
     char *copy = malloc(n);
     if (copy)
         memcpy(copy, bytes, n);
@@ -277,19 +276,19 @@ static void offer(void *tool, const char *bytes, size_t n)
     pthread_mutex_unlock(&p->lock);
 }
 
-static struct mediator_counts counts_of(void *tool)
+struct push_counts push_counts(struct push *p)
 {
-    struct push *p = tool;
     pthread_mutex_lock(&p->lock);
-    struct mediator_counts counts = p->counts;
+    struct push_counts counts = p->counts;
     pthread_mutex_unlock(&p->lock);
     return counts;
 }
 
 /* A thread that a look-up of a name holds up is left to the end of the process, with what it uses. */
-static void close_push(void *tool)
+void push_close(struct push *p)
 {
-    struct push *p = tool;
+    if (!p)
+        return;
     int64_t until = clock_now() + END_PATIENCE_S * CLOCK_S;
     struct timespec deadline = {until / CLOCK_S, until % CLOCK_S};
     int sys = 0;
@@ -341,7 +340,7 @@ static int read_credentials(struct push *p, const char *file)
     return 0;
 }
 
-int push_open(const char *url, const char *credentials, struct mediator *m, const char **why)
+int push_open(const char *url, const char *credentials, struct push **opened, const char **why)
 {
     struct push *p = calloc(1, sizeof *p);
     pthread_condattr_t attributes;
@@ -361,6 +360,6 @@ int push_open(const char *url, const char *credentials, struct mediator *m, cons
         free(p);
         return err;
     }
-    *m = (struct mediator){"push", p, offer, counts_of, close_push};
+    *opened = p;
     return 0;
 }

@@ -205,20 +205,20 @@ static int stop_tool(void **unused)
     return 0;
 }
 
-static struct mediator open_push(uint16_t port)
+static struct push *open_push(uint16_t port)
 {
     char url[64];
     const char *why;
-    struct mediator m;
+    struct push *m;
     snprintf(url, sizeof url, "http://127.0.0.1:%u/import", port);
     assert_int_equal(push_open(url, NULL, &m, &why), 0);
     return m;
 }
 
-static struct mediator_counts await(const struct mediator *m, uint64_t taken, uint64_t refused)
+static struct push_counts await(struct push *m, uint64_t taken, uint64_t refused)
 {
-    struct mediator_counts c;
-    for (int64_t until = clock_now() + PATIENCE; c = m->counts(m->tool), c.taken < taken || c.refused < refused;
+    struct push_counts c;
+    for (int64_t until = clock_now() + PATIENCE; c = push_counts(m), c.taken < taken || c.refused < refused;
          usleep(1000))
         assert_true(clock_now() < until);
     return c;
@@ -227,44 +227,44 @@ static struct mediator_counts await(const struct mediator *m, uint64_t taken, ui
 TEST_WITH(start_tool, stop_tool, a_tool_that_does_not_do_its_part_is_sent_the_next_text)
 {
     static const enum way ways[] = {FAILS, ENDS_IN_THE_MIDDLE, ANSWERS_HALF, ANSWERS_NOISE, IS_SILENT};
-    struct mediator m = open_push(tool.port);
+    struct push *m = open_push(tool.port);
     make_text('#');
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         atomic_store(&tool.way, (int)ways[i]);
-        m.offer(m.tool, text, TEXT_BYTES);
-        (void)await(&m, i, i + 1);
+        push_offer(m, text, TEXT_BYTES);
+        (void)await(m, i, i + 1);
         atomic_store(&tool.way, TAKES);
-        m.offer(m.tool, text, TEXT_BYTES);
-        (void)await(&m, i + 1, i + 1);
+        push_offer(m, text, TEXT_BYTES);
+        (void)await(m, i + 1, i + 1);
     }
-    struct mediator_counts c = m.counts(m.tool);
+    struct push_counts c = push_counts(m);
     assert_true(c.taken == sizeof ways / sizeof *ways && c.refused == c.taken && c.missed == 0);
-    m.close(m.tool);
+    push_close(m);
 }
 
 TEST_WITH(start_tool, stop_tool, a_slow_tool_misses_texts_and_has_the_newest)
 {
-    struct mediator m = open_push(tool.port);
+    struct push *m = open_push(tool.port);
     uint64_t offered = 0;
     atomic_store(&tool.way, IS_SLOW);
     make_text('#');
-    for (; m.counts(m.tool).taken < 2; offered++) {
-        m.offer(m.tool, text, TEXT_BYTES);
+    for (; push_counts(m).taken < 2; offered++) {
+        push_offer(m, text, TEXT_BYTES);
         usleep(1000);
     }
-    assert_true(m.counts(m.tool).missed > 0 && m.counts(m.tool).missed < offered);
-    m.close(m.tool); /* which waits for the last one */
+    assert_true(push_counts(m).missed > 0 && push_counts(m).missed < offered);
+    push_close(m); /* which waits for the last one */
 }
 
 TEST(a_tool_that_is_away_is_counted)
 {
-    struct mediator m;
+    struct push *m;
     assert_int_equal(start_tool(NULL), 0);
     uint16_t port = tool.port;
     stop_tool(NULL);
     m = open_push(port);
-    m.offer(m.tool, "text", 4);
-    struct mediator_counts c = await(&m, 0, 1);
+    push_offer(m, "text", 4);
+    struct push_counts c = await(m, 0, 1);
     assert_true(c.taken == 0 && c.missed == 0);
-    m.close(m.tool);
+    push_close(m);
 }
