@@ -44,9 +44,14 @@ static bool is_secret(const char *secret, const char *text, size_t length)
     return difference == 0;
 }
 
+bool gate_has_token(const struct gate *g, const char *token)
+{
+    return is_secret(g->token, token, strlen(token));
+}
+
 bool gate_take_token(struct gate *g, const char *token)
 {
-    return is_secret(g->token, token, strlen(token)) && draw(g->token, GATE_SECRET_SIZE - 1) == 0;
+    return gate_has_token(g, token) && draw(g->token, GATE_SECRET_SIZE - 1) == 0;
 }
 
 bool gate_has_cookie(const struct gate *g, const char *cookies)

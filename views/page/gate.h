@@ -36,6 +36,9 @@ int gate_init(struct gate *g, bool control, const char *allowed) BEZEL_MUST_CHEC
 /** Whether `token` is the valid one. If so, draws a new one, and the old one is good no more. */
 bool gate_take_token(struct gate *g, const char *token) BEZEL_MUST_CHECK;
 
+/** Whether `token` is the valid one, which it stays. */
+bool gate_has_token(const struct gate *g, const char *token);
+
 /** Whether header Cookie `cookies` has our cookie. NULL: there is none. */
 bool gate_has_cookie(const struct gate *g, const char *cookies);
 

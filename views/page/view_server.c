@@ -472,7 +472,7 @@ static int start(struct server *s, const volatile sig_atomic_t *stop)
                                             {"/path.js", "text/javascript", view_path_js},
                                             {"/view.js", "text/javascript", view_view_js},
                                             {NULL, NULL, NULL}};
-    struct web_options web = {NULL, s->o->port, &s->gate, files};
+    struct web_options web = {.port = s->o->port, .gate = &s->gate, .files = files};
     if (open_run(s, stop) != 0)
         return EXIT_FAILED;
     int err = gate_init(&s->gate, s->o->control, s->o->allowed);

@@ -32,14 +32,18 @@ struct page {
     struct lws *wsi;
     struct frame *first, **last;
     size_t frames, bytes;
-    char *in; /* a message that is not complete yet */
+    char *in; /* a message that is not complete yet, or that waits for room among the events */
     size_t in_bytes;
+    bool waits; /* it does; nothing is read from the page */
 };
 
 struct web {
     struct gate gate; /* of the service's thread, as the next two */
     bool open, local; /* there is no gate; it serves this machine alone */
     const struct web_file *files;
+    enum web_sockets sockets;
+    struct lws_protocols protocols[4]; /* a connection without one gets the first; the last one has no name */
+    size_t frames, message;
     struct lws_context *context;
     pthread_t thread;
     pthread_mutex_t lock; /* of all below */
@@ -265,11 +269,31 @@ static int on_http(struct web *w, struct lws *wsi, struct connection *c, const c
 
 /* ---- WebSockets: the service's thread ---------------------------------------------------------------------------- */
 
+static bool has_token(const struct web *w, struct lws *wsi)
+{
+    char room[HEADER_MAX];
+    const char *token = lws_get_urlarg_by_name(wsi, "token=", room, sizeof room);
+    return token && gate_has_token(&w->gate, token);
+}
+
+/* Pages of other sites have an origin, which programs lack. */
 static bool may_upgrade(struct web *w, struct lws *wsi)
 {
-    char host[HEADER_MAX], origin[HEADER_MAX];
-    bool may = !w->open && header(wsi, WSI_TOKEN_HOST, host) && gate_is_host(host) &&
-               header(wsi, WSI_TOKEN_ORIGIN, origin) && gate_is_origin(&w->gate, origin, host) && has_cookie(w, wsi);
+    char host[HEADER_MAX] = "", origin[HEADER_MAX] = "";
+    (void)!header(wsi, WSI_TOKEN_HOST, host);
+    (void)!header(wsi, WSI_TOKEN_ORIGIN, origin);
+    bool ours = gate_is_origin(&w->gate, origin, host), may = false;
+    switch (w->sockets) {
+    case WEB_SOCKETS_PAGES:
+        may = !w->open && gate_is_host(host) && ours && has_cookie(w, wsi);
+        break;
+    case WEB_SOCKETS_TOKEN:
+        may = has_token(w, wsi);
+        break;
+    case WEB_SOCKETS_ALL:
+        may = (gate_is_host(host) || !w->local) && (ours || lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0);
+        break;
+    }
     if (!may)
         count_refused(w);
     return may;
@@ -294,11 +318,25 @@ static int on_open(struct web *w, struct lws *wsi, struct connection *c)
     return p ? 0 : -1;
 }
 
-/* A message of several frames is put together; one that is too long, binary, or more than can wait, ends its page. */
+/* Gives the message to the program. If there is no room, it waits, and nothing is read from its page meanwhile. */
+static void give_message(struct web *w, struct page *p)
+{
+    bool waited = p->waits;
+    p->waits = !add_event(w, WEB_TEXT, p->number, p->in, p->in_bytes);
+    if (!p->waits) {
+        free(p->in);
+        p->in = NULL;
+        p->in_bytes = 0;
+    }
+    if (p->waits != waited)
+        (void)!lws_rx_flow_control(p->wsi, !p->waits);
+}
+
+/* A message of several frames is put together; one that is too long, or binary, ends its page. */
 static int on_bytes(struct web *w, struct lws *wsi, struct connection *c, const char *bytes, size_t n)
 {
     struct page *p = c->page;
-    if (!p || lws_frame_is_binary(wsi) || p->in_bytes + n > PAGE_REQUEST_MAX)
+    if (!p || lws_frame_is_binary(wsi) || p->waits || p->in_bytes + n > w->message)
         return -1;
     char *larger = realloc(p->in, p->in_bytes + n + 1);
     if (!larger)
@@ -309,19 +347,13 @@ static int on_bytes(struct web *w, struct lws *wsi, struct connection *c, const 
     if (!lws_is_final_fragment(wsi) || lws_remaining_packet_payload(wsi))
         return 0;
     pthread_mutex_lock(&w->lock);
-    bool room = add_event(w, WEB_TEXT, p->number, p->in, p->in_bytes);
+    give_message(w, p);
     pthread_mutex_unlock(&w->lock);
-    free(p->in);
-    p->in = NULL;
-    p->in_bytes = 0;
-    return room ? 0 : -1;
+    return 0;
 }
 
-static int on_writable(struct web *w, struct lws *wsi, struct connection *c)
+static struct frame *take_frame(struct web *w, struct page *p)
 {
-    struct page *p = c->page;
-    if (!p)
-        return 0;
     pthread_mutex_lock(&w->lock);
     struct frame *f = p->first;
     if (f) {
@@ -330,14 +362,23 @@ static int on_writable(struct web *w, struct lws *wsi, struct connection *c)
         p->frames--;
         p->bytes -= f->bytes;
     }
-    bool more = p->first;
     pthread_mutex_unlock(&w->lock);
-    if (!f)
-        return 0;
-    int wrote = lws_write(wsi, f->room + LWS_PRE, f->bytes, f->text ? LWS_WRITE_TEXT : LWS_WRITE_BINARY);
-    free(f);
-    if (more)
-        lws_callback_on_writable(wsi);
+    return f;
+}
+
+/* Writes as much as the connection takes now. */
+static int on_writable(struct web *w, struct lws *wsi, struct connection *c)
+{
+    struct frame *f;
+    int wrote = 0;
+    while (c->page && wrote >= 0) {
+        if (lws_send_pipe_choked(wsi))
+            return lws_callback_on_writable(wsi) < 0 ? -1 : 0;
+        if (!(f = take_frame(w, c->page)))
+            break;
+        wrote = lws_write(wsi, f->room + LWS_PRE, f->bytes, f->text ? LWS_WRITE_TEXT : LWS_WRITE_BINARY);
+        free(f);
+    }
     return wrote < 0 ? -1 : 0;
 }
 
@@ -353,17 +394,19 @@ static void on_close(struct web *w, struct connection *c)
     c->page = NULL;
 }
 
-static void wake_page(struct page *p)
+static void wake_page(struct web *w, struct page *p)
 {
     if (p->number && p->first)
         lws_callback_on_writable(p->wsi);
+    if (p->number && p->waits)
+        give_message(w, p);
 }
 
 static void wake_pages(struct web *w)
 {
     pthread_mutex_lock(&w->lock);
     for (size_t i = 0; i < WEB_PAGES; i++)
-        wake_page(&w->pages[i]);
+        wake_page(w, &w->pages[i]);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -400,12 +443,13 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     }
 }
 
-/* A connection without a protocol gets the first one. */
-static const struct lws_protocols protocols[] = {
-    {"http", on_event, sizeof(struct connection), 0, 0, NULL, 0},
-    {"bezel-view", on_event, sizeof(struct connection), 4096, 0, NULL, 0},
-    {NULL, NULL, 0, 0, 0, NULL, 0},
-};
+static void set_protocols(struct web *w, const struct web_options *o)
+{
+    const char *names[] = {"http", o->protocols[0] ? o->protocols[0] : "bezel-view", o->protocols[1]};
+    for (size_t i = 0; i < sizeof names / sizeof *names && names[i]; i++)
+        w->protocols[i] =
+            (struct lws_protocols){names[i], on_event, sizeof(struct connection), i ? 4096 : 0, 0, NULL, 0};
+}
 
 static void *serve(void *web)
 {
@@ -427,7 +471,7 @@ static int make_context(struct web *w, const char *interface, uint16_t port)
     struct lws_context_creation_info info = {
         .port = port,
         .iface = !interface ? "127.0.0.1" : interface[0] ? interface : NULL,
-        .protocols = protocols,
+        .protocols = w->protocols,
         .options = LWS_SERVER_OPTION_DISABLE_IPV6 | LWS_SERVER_OPTION_VALIDATE_UTF8,
         .gid = -1,
         .uid = -1,
@@ -449,11 +493,15 @@ int web_start(const struct web_options *o, struct web **web)
     pthread_condattr_t attributes;
     if (!w)
         return BEZEL_ENOMEM;
-    w->open = !o->gate;
+    w->open = !o->gate || o->sockets != WEB_SOCKETS_PAGES;
     w->local = !o->interface;
     if (o->gate)
         w->gate = *o->gate;
     w->files = o->files;
+    w->sockets = o->sockets;
+    w->frames = o->frames ? o->frames : WEB_FRAMES;
+    w->message = o->message ? o->message : PAGE_REQUEST_MAX;
+    set_protocols(w, o);
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -504,14 +552,32 @@ bool web_next(struct web *w, int64_t timeout_ns, struct web_event *e)
     pthread_mutex_lock(&w->lock);
     if (w->event_count == 0 && timeout_ns > 0)
         pthread_cond_timedwait(&w->come, &w->lock, &deadline);
-    bool is_there = w->event_count > 0;
+    bool is_there = w->event_count > 0, waits = false;
     if (is_there) {
         *e = w->events[w->event_first];
         w->event_first = (w->event_first + 1) % WEB_EVENTS;
         w->event_count--;
     }
+    for (size_t i = 0; i < WEB_PAGES && is_there; i++)
+        waits = waits || w->pages[i].waits;
     pthread_mutex_unlock(&w->lock);
+    if (waits)
+        lws_cancel_service(w->context);
     return is_there;
+}
+
+static bool is_full(const struct web *w, const struct page *p, size_t bytes)
+{
+    return p->frames >= w->frames || p->bytes + bytes > WEB_BYTES;
+}
+
+bool web_has_room(struct web *w, uint32_t page)
+{
+    pthread_mutex_lock(&w->lock);
+    const struct page *p = find_page(w, page);
+    bool room = !p || (p->frames < w->frames / 2 && p->bytes < WEB_BYTES / 2);
+    pthread_mutex_unlock(&w->lock);
+    return room;
 }
 
 int web_send(struct web *w, uint32_t page, const void *bytes, size_t n, bool text)
@@ -523,7 +589,8 @@ int web_send(struct web *w, uint32_t page, const void *bytes, size_t n, bool tex
     memcpy(f->room + LWS_PRE, bytes, n);
     pthread_mutex_lock(&w->lock);
     struct page *p = find_page(w, page);
-    int err = !p ? BEZEL_ENOENT : p->frames == WEB_FRAMES || p->bytes + n > WEB_BYTES ? BEZEL_EAGAIN : 0;
+    int err = !p ? BEZEL_ENOENT : is_full(w, p, n) ? BEZEL_EAGAIN : 0;
+    bool wake = !err && !p->first; /* else the service is about to write */
     if (!err) {
         *p->last = f;
         p->last = &f->next;
@@ -533,7 +600,7 @@ int web_send(struct web *w, uint32_t page, const void *bytes, size_t n, bool tex
     pthread_mutex_unlock(&w->lock);
     if (err)
         free(f);
-    else
+    else if (wake)
         lws_cancel_service(w->context);
     return err;
 }

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The web server of `bezel view` and `bezel serve --metrics`: files by HTTP, and a WebSocket for each page.
- * libwebsockets runs in a thread of its own, since Debian's build has no external poll; the program's thread sees
- * events, sends frames and publishes texts. All is bounded: WEB_PAGES pages, WEB_EVENTS events in all that wait,
- * WEB_FRAMES frames and WEB_BYTES for each page; and who does not read an answer for WEB_PATIENCE_S is disconnected.
- * All functions but web_port() and web_counts() belong to one thread.
+ * The web server of `bezel view` and `bezel serve --metrics`: files by HTTP, and a WebSocket for each page, or each
+ * tool that shows the run. libwebsockets runs in a thread of its own, since Debian's build has no external poll; the
+ * program's thread sees events, sends frames and publishes texts. All is bounded: WEB_PAGES pages, WEB_EVENTS events in
+ * all that wait (nothing is read from a page while there is no room for its next one), frames and WEB_BYTES for each
+ * page; and who does not read an answer for WEB_PATIENCE_S is disconnected. All functions but web_port() and
+ * web_counts() belong to one thread.
  */
 #ifndef BEZEL_VIEWS_PAGE_WEB_H
 #define BEZEL_VIEWS_PAGE_WEB_H
@@ -29,12 +30,23 @@ struct web_file {
     const char *text;        /* NULL: what web_publish() gave last */
 };
 
+/** Who may have a WebSocket, of those that name this machine. */
+enum web_sockets {
+    WEB_SOCKETS_PAGES, /* pages of this server, with the gate's cookie */
+    WEB_SOCKETS_TOKEN, /* whoever has the gate's token in the address, "/?token=TOKEN"; the token stays what it is */
+    WEB_SOCKETS_ALL,   /* programs, and pages of this server or the gate's allowed origin */
+};
+
 struct web_options {
     const char *interface;        /* its name or address; NULL: 127.0.0.1; "": all of them */
     uint16_t port;                /* 0: a free one */
     const struct gate *gate;      /* copied; NULL: everybody may read the files, by any name where `interface` is not
                                      NULL, and there are no pages */
     const struct web_file *files; /* the last one has no path; borrowed. The first one is the page */
+    enum web_sockets sockets;     /* all but pages: everybody may read the files, as without a gate */
+    const char *protocols[2];     /* of WebSockets; none: "bezel-view" */
+    size_t frames;                /* that wait for each page; 0: WEB_FRAMES */
+    size_t message;               /* bytes of what a page sends; a longer one ends it. 0: PAGE_REQUEST_MAX */
 };
 
 enum web_event_kind {
@@ -68,6 +80,9 @@ bool web_next(struct web *w, int64_t timeout_ns, struct web_event *e) BEZEL_MUST
  * was sent before, and gets nothing; BEZEL_ENOENT: it is gone; BEZEL_ENOMEM.
  */
 int web_send(struct web *w, uint32_t page, const void *bytes, size_t n, bool text) BEZEL_MUST_CHECK;
+
+/** Whether less than half of what may wait for the page does; true if it is gone. */
+bool web_has_room(struct web *w, uint32_t page);
 
 /** Makes a copy of `text` of `n` bytes what files without a text have from now on. Returns 0 or BEZEL_ENOMEM. */
 int web_publish(struct web *w, const char *text, size_t n) BEZEL_MUST_CHECK;
