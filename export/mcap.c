@@ -238,14 +238,11 @@ static size_t schema_of(struct mcap *m, const char *name)
     uint64_t key = hash_fnv64(hash_fnv64(HASH_FNV64_START, name, strlen(name) + 1), text->at, text->n);
     int known = number_of(m, key, OF_SCHEMA);
     if (known < 0 && m->schema_count < NUMBERS_MOST && set_number(m, key, OF_SCHEMA, m->schema_count) == 0) {
-        char type[DICT_NAME_MAX + 16];
+        char type[MCAP_TYPE_SIZE];
         size_t from = list->n, r = mcap_record(list, SCHEMA);
         known = (int)m->schema_count++;
-        snprintf(type, sizeof type, "bezel/msg/%s", name);
-        for (char *c = type + sizeof "bezel/msg"; (c = strpbrk(c, ".:")) != NULL;)
-            *c = '_';
         mcap_uint(list, m->schema_count, 2);
-        mcap_text(list, type);
+        mcap_text(list, mcap_type(type, name));
         mcap_text(list, "ros2msg");
         mcap_span(list, (const char *)text->at, text->n);
         mcap_close(list, r, 8);

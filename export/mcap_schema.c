@@ -92,6 +92,14 @@ void mcap_schema(struct mcap_bytes *b, const struct dict_aspect *a)
     put(b, "int64 bezel_thread\nint64 bezel_error # ns, of the time; -1: unknown\n");
 }
 
+const char *mcap_type(char type[MCAP_TYPE_SIZE], const char *name)
+{
+    snprintf(type, MCAP_TYPE_SIZE, "bezel/msg/%s", name);
+    for (char *c = type + sizeof "bezel/msg"; (c = strpbrk(c, ".:")) != NULL;)
+        *c = '_';
+    return type;
+}
+
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static const uint8_t head[CDR_HEAD] = {0, 1, 0, 0}; /* CDR, little-endian */

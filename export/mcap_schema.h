@@ -15,6 +15,11 @@
  */
 void mcap_schema(struct mcap_bytes *b, const struct dict_aspect *a);
 
+enum { MCAP_TYPE_SIZE = sizeof "bezel/msg/" + DICT_NAME_MAX };
+
+/** The name that such a definition of aspect `name` has. Returns `type`. */
+const char *mcap_type(char type[MCAP_TYPE_SIZE], const char *name);
+
 /** Adds record `item` as CDR, little-endian: its values, the thread, and the bound of its time's error; -1: unknown. */
 void mcap_cdr(struct mcap_bytes *b, const struct record_item *item);
 

@@ -54,4 +54,4 @@ _bezel() {
     [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace 2>/dev/null
 }
 [[ -n ${BEZEL_COMPLETION_FOR_OTHERS:-} ]] ||
-    complete -o filenames -F _bezel bezel bezeld bezel-collector bezel-resmgr bezel-engine bezel-import bezel-metrics bezel-serve bezel-view bezel-launcher
+    complete -o filenames -F _bezel bezel bezeld bezel-collector bezel-resmgr bezel-engine bezel-foxglove bezel-import bezel-metrics bezel-serve bezel-view bezel-launcher

@@ -8,6 +8,6 @@ function __bezel_words
     BEZEL_COMPLETION_FOR_OTHERS=1 bash -c '. "$0" && _bezel_words "$@"' $__bezel_engine $words
     or __fish_complete_path (commandline -ct)
 end
-for program in bezel bezeld bezel-collector bezel-resmgr bezel-engine bezel-import bezel-metrics bezel-serve bezel-view bezel-launcher
+for program in bezel bezeld bezel-collector bezel-resmgr bezel-engine bezel-foxglove bezel-import bezel-metrics bezel-serve bezel-view bezel-launcher
     complete -c $program -f -a '(__bezel_words)'
 end

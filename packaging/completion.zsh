@@ -1,4 +1,4 @@
-#compdef bezel bezeld bezel-collector bezel-resmgr bezel-engine bezel-import bezel-metrics bezel-serve bezel-view bezel-launcher
+#compdef bezel bezeld bezel-collector bezel-resmgr bezel-engine bezel-foxglove bezel-import bezel-metrics bezel-serve bezel-view bezel-launcher
 # SPDX-FileCopyrightText: 2026 The Bezel authors
 # SPDX-License-Identifier: MIT
 #

@@ -179,4 +179,5 @@ def main():
                       "channels": sorted(c[1] for c in f.channels.values())}))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -52,12 +52,12 @@ def strictly(text):
 class Page:
     """A WebSocket. Raises ConnectionError where it is refused."""
 
-    def __init__(self, port, cookie=None, origin=None, host=None):
+    def __init__(self, port, cookie=None, origin=None, host=None, path="/live", protocol="bezel-view"):
         host = host or "127.0.0.1:%d" % port
         self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
         self.rest = b""
-        lines = ["GET /live HTTP/1.1", "Host: " + host, "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
-                 "Sec-WebSocket-Key: " + base64.b64encode(os.urandom(16)).decode(), "Sec-WebSocket-Protocol: bezel-view"]
+        lines = ["GET %s HTTP/1.1" % path, "Host: " + host, "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
+                 "Sec-WebSocket-Key: " + base64.b64encode(os.urandom(16)).decode(), "Sec-WebSocket-Protocol: " + protocol]
         if origin != "":
             lines.append("Origin: " + (origin or "http://" + host))
         if cookie:
@@ -69,6 +69,7 @@ class Page:
         if b" 101 " not in head:
             self.close()
             raise ConnectionError(head.decode(errors="replace"))
+        self.head = head.decode()
 
     def close(self):
         self.socket.close()
@@ -94,8 +95,8 @@ class Page:
     def say(self, text):
         self.frame(1, text.encode())
 
-    def hear(self, seconds=PATIENCE):
-        """The next message: a dictionary, with `arrays` of a picture, or a text."""
+    def message(self, seconds=PATIENCE):
+        """The next message: whether it is a text, and its bytes."""
         self.socket.settimeout(seconds)
         message, kind = b"", 0
         while True:
@@ -111,7 +112,12 @@ class Page:
             message += payload
             if first & 0x80:
                 break
-        if kind == 1:
+        return kind == 1, message
+
+    def hear(self, seconds=PATIENCE):
+        """The next message: a dictionary, with `arrays` of a picture, or a text."""
+        is_text, message = self.message(seconds)
+        if is_text:
             text = message.decode()
             return strictly(text) if text.startswith("{") else text
         n = struct.unpack("<I", message[:4])[0]
