@@ -170,14 +170,27 @@ static int rewind_run(struct server *s, const volatile sig_atomic_t *stop)
     return open_run(s, stop);
 }
 
+/* Says that all was given; or what was not, as far as that is known. */
 static void say_over(struct server *s)
 {
-    char text[128];
+    char text[480];
+    struct run_reader_totals t = run_reader_totals(s->reader);
+    bool whole = !s->trouble && t.cut == 0 && t.expired == 0 && t.rest == 0 && s->left_out == 0;
     s->state = OVER;
-    snprintf(text, sizeof text, "the run is over: these were all of its %s records and losses",
-             units_count(s->given).s);
-    foxglove_clients_say(&s->clients, 0, text);
-    log_info("BEZEL-FOXGLOVE-OVER", "%s%s", text, s->followed ? "" : "; it is played again when all clients have gone");
+    if (whole)
+        snprintf(text, sizeof text, "the run is over: these were all of its %s records and losses",
+                 units_count(s->given).s);
+    else
+        snprintf(
+            text, sizeof text,
+            "the run is over, and %s records and losses of it were given, not all: %s%s%s streams are damaged, gone "
+            "or cut off, %s bytes are no whole packets, %s records had expired, %s have no topic; see 'bezel "
+            "verify'",
+            units_count(s->given).s, s->trouble ? rundb_why(s->trouble) : "", s->trouble ? ", " : "",
+            units_count(t.cut).s, units_count(t.rest).s, units_count(t.expired).s, units_count(s->left_out).s);
+    foxglove_clients_say(&s->clients, whole ? 0 : 1, text);
+    (whole ? log_info : log_warn)("BEZEL-FOXGLOVE-OVER", "%s%s", text,
+                                  s->followed ? "" : "; it is played again when all clients have gone");
 }
 
 /* Looks for what is new. Once the run is over, that is the last time. */
@@ -246,7 +259,7 @@ static int64_t turn(struct server *s, const volatile sig_atomic_t *stop)
     if (s->state == WAITS && on > 0 && now >= s->settles) {
         s->state = PLAYS;
         s->begun = 0;
-        s->given = 0;
+        s->given = s->left_out = 0;
     }
     if (s->state == FOLLOWS && now >= s->look_at && !s->has_item)
         look_again(s, now);

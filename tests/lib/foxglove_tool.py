@@ -129,6 +129,16 @@ def same(address, mcap):
     print(json.dumps({"lost": len(expected["bezel/lost"]), "records": sum(map(len, expected.values()))}))
 
 
+def whole(address, topic):
+    """Prints what is said when the run is over."""
+    tool = Tool(address)
+    await_topic(tool, topic)
+    tool.subscribe(topic)
+    for _ in tool.records():
+        pass
+    print("%d %s" % tool.statuses[-1])
+
+
 def pace(address, topic):
     """Playing takes as long as recording did, at least."""
     tool = Tool(address)
