@@ -47,18 +47,31 @@ static void doubt(struct run_metrics *r)
     r->verdict->is = r->verdict->is == VERDICT_HELD ? VERDICT_UNKNOWN : r->verdict->is;
 }
 
+static int compare_nodes(const void *a, const void *b, void *nodes)
+{
+    const struct summary_node *all = nodes;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int order = strcmp(all[x].name, all[y].name);
+    return order ? order : (x > y) - (x < y);
+}
+
 /* A machine that was booted anew is a new node with its old name. */
 static int find_newest(struct run_metrics *r)
 {
-    const struct summary *s = r->summary;
-    r->newest = calloc(s->node_count + 1, sizeof *r->newest);
-    if (!r->newest)
-        return BEZEL_ENOMEM;
-    for (uint32_t i = 0; i < s->node_count; i++)
-        for (uint32_t k = i; k < s->node_count; k++)
-            if (strcmp(s->nodes[i].name, s->nodes[k].name) == 0)
-                r->newest[i] = k;
-    return 0;
+    struct summary_node *nodes = r->summary->nodes;
+    size_t count = r->summary->node_count;
+    uint32_t *order = calloc(count + 1, sizeof *order);
+    r->newest = calloc(count + 1, sizeof *r->newest);
+    for (uint32_t i = 0; order && i < count; i++)
+        order[i] = i;
+    if (order)
+        qsort_r(order, count, sizeof *order, compare_nodes, nodes);
+    for (size_t i = count; order && r->newest && i-- > 0;) { /* of one name the last comes last */
+        bool older = i + 1 < count && strcmp(nodes[order[i]].name, nodes[order[i + 1]].name) == 0;
+        r->newest[order[i]] = older ? r->newest[order[i + 1]] : order[i];
+    }
+    free(order);
+    return order && r->newest ? 0 : BEZEL_ENOMEM;
 }
 
 /* The number of a node, the same for all of one name; node_count: there is none. */
