@@ -176,7 +176,9 @@ static bool room_of(struct activity *a, void *list, size_t *capacity, size_t cou
 
 /* ---- what they did ----------------------------------------------------------------------------------------------- */
 
-bool activity_add_span(struct activity *a, uint32_t thread, struct activity_span span)
+/* Inline: what was just put together, member by member, waits where it is copied as a whole. */
+
+inline bool activity_add_span(struct activity *a, uint32_t thread, struct activity_span span)
 {
     struct activity_thread *t = &a->threads[thread];
     if (span.begin >= span.end)
@@ -203,7 +205,7 @@ bool activity_add_io(struct activity *a, uint32_t thread, uint32_t name, int64_t
     return true;
 }
 
-bool activity_add_event(struct activity *a, uint32_t thread, struct activity_event event)
+inline bool activity_add_event(struct activity *a, uint32_t thread, struct activity_event event)
 {
     struct activity_thread *t = &a->threads[thread];
     if (!room_of(a, &t->events, &t->event_capacity, t->event_count, sizeof *t->events))
@@ -215,7 +217,7 @@ bool activity_add_event(struct activity *a, uint32_t thread, struct activity_eve
 }
 
 /* What overlaps the one before, or is empty, is cut off. */
-bool activity_add_rival(struct activity *a, uint32_t thread, struct activity_rival r)
+inline bool activity_add_rival(struct activity *a, uint32_t thread, struct activity_rival r)
 {
     struct activity_thread *t = &a->threads[thread];
     if (t->rival_count && r.begin < t->rivals[t->rival_count - 1].end)
@@ -228,7 +230,7 @@ bool activity_add_rival(struct activity *a, uint32_t thread, struct activity_riv
     return true;
 }
 
-bool activity_add_wait(struct activity *a, uint32_t thread, struct activity_wait w)
+inline bool activity_add_wait(struct activity *a, uint32_t thread, struct activity_wait w)
 {
     struct activity_thread *t = &a->threads[thread];
     if (w.begin >= w.end || (t->wait_count && w.begin < t->waits[t->wait_count - 1].end))
@@ -245,7 +247,7 @@ static int64_t clamp(int64_t value, int64_t least, int64_t most)
 }
 
 /* What contradicts the interval before, or itself, is cut off. */
-bool activity_add_interval(struct activity *a, uint32_t thread, struct activity_interval i)
+inline bool activity_add_interval(struct activity *a, uint32_t thread, struct activity_interval i)
 {
     struct activity_thread *t = &a->threads[thread];
     int64_t last = t->interval_count ? t->intervals[t->interval_count - 1].end : INT64_MIN;
@@ -576,7 +578,7 @@ static bool take_loss(struct activity *a, struct activity_stream *s, uint32_t t,
         return false;
     if (a->gap_count && a->gaps[a->gap_count - 1].until > at)
         at = a->gaps[a->gap_count - 1].until;
-    a->gaps[a->gap_count++] = (struct activity_gap){item->process->node->row, from, at};
+    a->gaps[a->gap_count++] = (struct activity_gap){at, from, item->process->node->row};
     return true;
 }
 

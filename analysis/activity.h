@@ -125,7 +125,7 @@ struct activity_thread {
 
 /** Intervals of threads of a node were lost. */
 struct activity_gap {
-    int64_t node_row, from, until;
+    int64_t until, from, node_row;
 };
 
 /** Waits for input or output of one name (BEZEL_WAIT) in a thread. */

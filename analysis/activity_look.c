@@ -187,14 +187,7 @@ bool activity_is_inner(const struct activity_thread *t, int64_t begin, int64_t e
 
 bool activity_lost_intervals(const struct activity *a, const struct activity_thread *t, int64_t from, int64_t until)
 {
-    size_t low = 0, high = a->gap_count; /* the first gap that ends behind `from` */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (a->gaps[middle].until <= from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t near = 0, low = count_before(a->gaps, a->gap_count, sizeof *a->gaps, saturate_add(from, 1), &near);
     for (; low < a->gap_count; low++)
         if (a->gaps[low].node_row == t->node_row && saturate_sub(a->gaps[low].from, LOSS_LATE) < until)
             return true;
@@ -268,9 +261,7 @@ void activity_forget(struct activity *a, uint32_t thread, int64_t before)
 
 void activity_forget_gaps(struct activity *a, int64_t before)
 {
-    size_t gone = 0;
-    while (gone < a->gap_count && a->gaps[gone].until < before)
-        gone++;
+    size_t near = 0, gone = count_before(a->gaps, a->gap_count, sizeof *a->gaps, before, &near);
     a->gap_count -= gone;
     if (gone)
         memmove(a->gaps, a->gaps + gone, a->gap_count * sizeof *a->gaps);
