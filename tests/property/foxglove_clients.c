@@ -8,15 +8,10 @@
 #include "mediators/foxglove/foxglove_clients.h"
 #include "base/err.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CHANNELS = 6, CLIENTS = 4, STEPS = 4000, ROUNDS = 30 };
 
@@ -159,10 +154,9 @@ static void end(void)
     }
 }
 
-static void clients_get_the_newest_of_each_channel_and_every_miss_is_counted(void **unused)
+TEST(clients_get_the_newest_of_each_channel_and_every_miss_is_counted)
 {
     uint64_t missed = 0;
-    (void)unused;
     seed = seed_start();
     for (int round = 0; round < ROUNDS; round++) {
         begin();
@@ -176,10 +170,9 @@ static void clients_get_the_newest_of_each_channel_and_every_miss_is_counted(voi
 }
 
 /* All channels are busy, and there is room for one record at a time: each has its turn. */
-static void no_channel_waits_for_others_for_ever(void **unused)
+TEST(no_channel_waits_for_others_for_ever)
 {
     uint64_t got[CHANNELS] = {0};
-    (void)unused;
     begin();
     for (size_t i = 0; i < CHANNELS; i++)
         subscribe(&clients, 1, i);
@@ -196,13 +189,4 @@ static void no_channel_waits_for_others_for_ever(void **unused)
             }
     }
     end();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clients_get_the_newest_of_each_channel_and_every_miss_is_counted),
-        cmocka_unit_test(no_channel_waits_for_others_for_ever),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

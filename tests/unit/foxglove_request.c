@@ -1,16 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "mediators/foxglove/foxglove_request.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct foxglove_request q;
 
@@ -22,9 +17,8 @@ static int read_text(const char *text)
     return err;
 }
 
-static void subscriptions_have_their_channels_in_any_order_of_members(void **unused)
+TEST(subscriptions_have_their_channels_in_any_order_of_members)
 {
-    (void)unused;
     assert_int_equal(read_text("{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":7,\"channelId\":0},"
                                "{\"more\":[{\"id\":9}],\"channelId\":4294967295,\"id\":1}]}"),
                      0);
@@ -38,9 +32,8 @@ static void subscriptions_have_their_channels_in_any_order_of_members(void **unu
     assert_int_equal(q.count, 0);
 }
 
-static void unsubscribing_names_subscriptions(void **unused)
+TEST(unsubscribing_names_subscriptions)
 {
-    (void)unused;
     assert_int_equal(read_text("{\"subscriptionIds\":[3,0],\"op\":\"unsubscribe\"}"), 0);
     assert_int_equal(q.op, FOXGLOVE_UNSUBSCRIBE);
     assert_int_equal(q.count, 2);
@@ -48,10 +41,9 @@ static void unsubscribing_names_subscriptions(void **unused)
     assert_int_equal(q.items[1].id, 0);
 }
 
-static void other_operations_are_named(void **unused)
+TEST(other_operations_are_named)
 {
     char text[400];
-    (void)unused;
     assert_int_equal(read_text("{\"op\":\"getParameters\",\"parameterNames\":[],\"subscriptionIds\":[1]}"), 0);
     assert_int_equal(q.op, FOXGLOVE_OTHER);
     assert_string_equal(q.name, "getParameters");
@@ -61,7 +53,7 @@ static void other_operations_are_named(void **unused)
     assert_int_equal(q.op, FOXGLOVE_OTHER);
 }
 
-static void what_is_no_request_is_refused(void **unused)
+TEST(what_is_no_request_is_refused)
 {
     static const char *const texts[] = {
         "",
@@ -83,16 +75,14 @@ static void what_is_no_request_is_refused(void **unused)
         "{\"op\":\"unsubscribe\",\"subscriptionIds\":[true]}",
         "{\"op\":[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]}",
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (read_text(texts[i]) != BEZEL_EMALFORMED)
             fail_msg("%s", texts[i]);
 }
 
-static void no_message_has_more_than_there_is_room_for(void **unused)
+TEST(no_message_has_more_than_there_is_room_for)
 {
     static char text[16 * FOXGLOVE_REQUEST_ITEMS];
-    (void)unused;
     for (int more = 0; more < 2; more++) {
         int n = snprintf(text, sizeof text, "{\"op\":\"unsubscribe\",\"subscriptionIds\":[0");
         for (int i = 1; i < FOXGLOVE_REQUEST_ITEMS + more; i++)
@@ -100,16 +90,4 @@ static void no_message_has_more_than_there_is_room_for(void **unused)
         snprintf(text + n, sizeof text - (size_t)n, "]}");
         assert_int_equal(read_text(text), more ? BEZEL_EMALFORMED : 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(subscriptions_have_their_channels_in_any_order_of_members),
-        cmocka_unit_test(unsubscribing_names_subscriptions),
-        cmocka_unit_test(other_operations_are_named),
-        cmocka_unit_test(what_is_no_request_is_refused),
-        cmocka_unit_test(no_message_has_more_than_there_is_room_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,24 +2,19 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/test.h"
 #include "views/page/view_server.h"
 #include "views/page/web.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct gate gate;
 static struct web *web;
@@ -103,13 +98,12 @@ static struct web_event next_event(void)
     return e;
 }
 
-static void connections_become_websockets_of_pages_with_a_cookie_and_nothing_else(void **unused)
+TEST_WITH(start, stop, connections_become_websockets_of_pages_with_a_cookie_and_nothing_else)
 {
     static const struct {
         const char *to;
         bool has_cookie, is_made;
     } cases[] = {{"websocket", true, true}, {"websocket", false, false}, {"h2c", true, false}, {"h2c", false, false}};
-    (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int s = connect_to_web();
         assert_int_equal(upgrade(s, cases[i].to, cases[i].has_cookie), cases[i].is_made);
@@ -120,10 +114,9 @@ static void connections_become_websockets_of_pages_with_a_cookie_and_nothing_els
 }
 
 /* Pages that come and go unseen leave room for the token: else the file would open no further page. */
-static void a_token_is_told_whatever_waits(void **unused)
+TEST_WITH(start, stop, a_token_is_told_whatever_waits)
 {
     char path[64];
-    (void)unused;
     for (unsigned i = 0; i < WEB_EVENTS; i++) {
         int s = connect_to_web();
         (void)!upgrade(s, "websocket", true);
@@ -139,9 +132,8 @@ static void a_token_is_told_whatever_waits(void **unused)
 }
 
 /* A look at thousands of streams takes long, be there nothing new in them: it takes no more than a part of the time. */
-static void looks_that_gain_little_take_a_part_of_the_time(void **unused)
+TEST(looks_that_gain_little_take_a_part_of_the_time)
 {
-    (void)unused;
     assert_int_equal(view_server_pause(CLOCK_MS, false, 0), 250 * CLOCK_MS);
     assert_int_equal(view_server_pause(100 * CLOCK_MS, true, 1000000), 0);
     assert_int_equal(view_server_pause(100 * CLOCK_MS, true, 100), 400 * CLOCK_MS);
@@ -183,10 +175,9 @@ static bool admits(const char *path, const char *protocol, const char *origin)
     return is_made;
 }
 
-static void the_token_in_the_address_admits_and_stays(void **unused)
+TEST_WITH(start_token, stop, the_token_in_the_address_admits_and_stays)
 {
     char path[64], wrong[64];
-    (void)unused;
     snprintf(path, sizeof path, "/?token=%s", gate.token);
     snprintf(wrong, sizeof wrong, "/?token=%s", gate.token);
     wrong[strlen(wrong) - 1] ^= 1;
@@ -200,9 +191,8 @@ static void the_token_in_the_address_admits_and_stays(void **unused)
     assert_int_equal(web_counts(web).refused, 3);
 }
 
-static void without_a_token_programs_are_admitted_and_pages_of_other_sites_are_not(void **unused)
+TEST_WITH(start_all, stop, without_a_token_programs_are_admitted_and_pages_of_other_sites_are_not)
 {
-    (void)unused;
     assert_true(admits("/", "one", ""));
     assert_true(admits("/", "two", NULL));
     assert_true(admits("/", "one", "http://friend:1"));
@@ -247,11 +237,10 @@ static void wants_text(const char *text, size_t n)
     free(e.text);
 }
 
-static void messages_of_several_frames_are_put_together_around_control_frames(void **unused)
+TEST_WITH(start_all, stop, messages_of_several_frames_are_put_together_around_control_frames)
 {
     uint8_t got[64];
     int s = open_socket();
-    (void)unused;
     put_frame(s, TEXT, "ab", 2);
     put_frame(s, FINAL | PING, "still there?", 12);
     put_frame(s, CONTINUED, "", 0);
@@ -268,7 +257,7 @@ static void messages_of_several_frames_are_put_together_around_control_frames(vo
     close(s);
 }
 
-static void frames_against_the_rules_end_their_page(void **unused)
+TEST_WITH(start_all, stop, frames_against_the_rules_end_their_page)
 {
     char large[1200];
     const struct {
@@ -285,7 +274,6 @@ static void frames_against_the_rules_end_their_page(void **unused)
         {FINAL | TEXT | 0x40, "a", 1},
         {FINAL | TEXT, large, 1200},
     };
-    (void)unused;
     memset(large, 'a', sizeof large);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int s = open_socket();
@@ -300,12 +288,11 @@ static void frames_against_the_rules_end_their_page(void **unused)
 }
 
 /* A tool that subscribes to thousands of topics, a message for each, while the program reads the run. */
-static void messages_wait_in_order_until_there_is_room(void **unused)
+TEST_WITH(start_all, stop, messages_wait_in_order_until_there_is_room)
 {
     enum { MESSAGES = 4 * WEB_EVENTS };
     char text[16];
     int s = open_socket();
-    (void)unused;
     for (int i = 0; i < MESSAGES; i++)
         put_frame(s, FINAL | TEXT, text, (size_t)snprintf(text, sizeof text, "%d", i));
     for (int i = 0; i < 3; i++)
@@ -317,12 +304,11 @@ static void messages_wait_in_order_until_there_is_room(void **unused)
 }
 
 /* One that reads nothing fills its own frames, and no more. */
-static void frames_for_who_reads_nothing_are_bounded(void **unused)
+TEST_WITH(start_all, stop, frames_for_who_reads_nothing_are_bounded)
 {
     static const char bytes[64 << 10];
     int s = open_socket(), err = 0;
     size_t taken = 0;
-    (void)unused;
     assert_true(web_has_room(web, 1));
     while ((err = web_send(web, 1, bytes, sizeof bytes, false)) == 0)
         assert_true(++taken < 10000);
@@ -337,23 +323,4 @@ static void frames_for_who_reads_nothing_are_bounded(void **unused)
     close(s);
     assert_int_equal(next_event().kind, WEB_CLOSED);
     assert_int_equal(web_send(web, 1, bytes, 1, false), BEZEL_ENOENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(connections_become_websockets_of_pages_with_a_cookie_and_nothing_else, start,
-                                        stop),
-        cmocka_unit_test(looks_that_gain_little_take_a_part_of_the_time),
-        cmocka_unit_test_setup_teardown(a_token_is_told_whatever_waits, start, stop),
-        cmocka_unit_test_setup_teardown(the_token_in_the_address_admits_and_stays, start_token, stop),
-        cmocka_unit_test_setup_teardown(without_a_token_programs_are_admitted_and_pages_of_other_sites_are_not,
-                                        start_all, stop),
-        cmocka_unit_test_setup_teardown(messages_of_several_frames_are_put_together_around_control_frames, start_all,
-                                        stop),
-        cmocka_unit_test_setup_teardown(frames_against_the_rules_end_their_page, start_all, stop),
-        cmocka_unit_test_setup_teardown(messages_wait_in_order_until_there_is_room, start_all, stop),
-        cmocka_unit_test_setup_teardown(frames_for_who_reads_nothing_are_bounded, start_all, stop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
