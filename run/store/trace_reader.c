@@ -63,7 +63,8 @@ ssize_t trace_part_read(struct trace_part *part, const char *path, uint64_t offs
     if (err)
         return err == BEZEL_ENOENT ? BEZEL_EMALFORMED : err;
     uint64_t ahead = offset - part->offset;
-    size_t left = ahead <= part->used ? part->used - (size_t)ahead : 0;
+    bool expired = offset < part->cover.header.size_bytes;
+    size_t left = ahead <= part->used && !expired ? part->used - (size_t)ahead : 0;
     if (left)
         memmove(part->bytes, part->bytes + ahead, left);
     part->offset = offset;

@@ -63,7 +63,7 @@ static inline ssize_t trace_part_get(struct trace_part *part, const char *path, 
                                      size_t most, const uint8_t **bytes)
 {
     uint64_t ahead = offset - part->offset;
-    if (part->path != path || ahead > part->used || part->used - ahead < want)
+    if (part->path != path || ahead > part->used || part->used - ahead < want || offset < part->cover.header.size_bytes)
         return trace_part_read(part, path, offset, want, most, bytes);
     *bytes = part->bytes + ahead;
     return (ssize_t)(part->used - ahead);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* The trace on disk: names, order of appearance, few descriptors, and what a failed write leaves (nothing). */
 #include "run/store/store.h"
+#include "run/store/cover.h"
 
 #include "base/file.h"
 #include "run/store/disk.h"
@@ -383,6 +384,33 @@ TEST_WITH(store_fixture_begin, store_fixture_end, a_first_packet_that_fails_leav
     assert_false(exists(t, "app-1-1"));
     assert_false(exists(t, ".app-1-1"));
     assert_int_equal(model_stream(p, 1)->fd, -1);
+}
+
+TEST_WITH(store_fixture_begin, store_fixture_end, a_part_gives_no_bytes_that_its_cover_reaches_over)
+{
+    struct store_fixture *t = *test_state;
+    struct model_stream *s = model_stream(add(t, "app", 1), 0);
+    uint8_t bytes[1 << 16];
+    const uint8_t *at;
+    char path[256];
+    for (int i = 0; i < 20; i++)
+        fake_cut(t->sensor, 0, 0, 40);
+    const struct fake_stream *f = &t->sensor->processes[0]->rings[0];
+    assert_int_equal(store_append(t->store, s, f->bytes, f->used), 0);
+    assert_int_equal(store_path(t->store, t->node, s, path, sizeof path), 0);
+    struct cover c = {0};
+    assert_int_equal(packet_get_header(f->bytes, PACKET_HEADER_BYTES, &c.header), 0);
+    c.header.size_bytes = f->starts[3];
+    c.header.seq = 2;
+    int err = cover_write(path, &c);
+    assert_true(err == 0 || err == EOPNOTSUPP);
+    struct trace_part part = {.bytes = bytes, .fd = -1};
+    for (int i = 0; i < 2; i++) /* the second time they are in memory */
+        assert_int_equal(trace_part_get(&part, path, 0, PACKET_HEADER_BYTES, sizeof bytes, &at), BEZEL_EAGAIN);
+    assert_int_equal(part.cover.header.size_bytes, f->starts[3]);
+    assert_true(trace_part_get(&part, path, f->starts[3], PACKET_HEADER_BYTES, sizeof bytes, &at) > 0);
+    assert_memory_equal(at, f->bytes + f->starts[3], PACKET_HEADER_BYTES);
+    trace_part_close(&part);
 }
 
 TEST_WITH(store_fixture_begin, store_fixture_end, a_reader_ends_at_a_torn_tail_and_goes_on_when_it_grows)
