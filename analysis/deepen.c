@@ -179,8 +179,10 @@ void deepen_decide(const struct deepen *s, struct deepen_aspect *aspects, size_t
     }
 }
 
-bool deepen_is_done(const struct deepen *s, const struct deepen_aspect *aspects, size_t count)
+bool deepen_is_done(const struct deepen *s, const struct deepen_aspect *aspects, size_t count, int64_t now)
 {
+    if (!is_settled(aspects, count, now))
+        return false;
     for (size_t i = 0; i < count; i++) {
         bool judged = !aspects[i].on || aspects[i].says >= DEEPEN_SHARE;
         if (!judged || (!s->monitor && deepen_is_wanted(&aspects[i]) && aspects[i].cost <= s->limit - s->used))

@@ -53,8 +53,7 @@ void deepen_decide(const struct deepen *s, struct deepen_aspect *aspects, size_t
 /** Whether it is worth recording, whatever it costs, and is not recorded. */
 bool deepen_is_wanted(const struct deepen_aspect *a);
 
-/** Whether nothing more will be turned while nothing changes: all that may say something was tried, or costs too much.
- */
-bool deepen_is_done(const struct deepen *s, const struct deepen_aspect *aspects, size_t count);
+/** Whether nothing more will be turned while nothing changes: what may say something was tried, or costs too much. */
+bool deepen_is_done(const struct deepen *s, const struct deepen_aspect *aspects, size_t count, int64_t now);
 
 #endif

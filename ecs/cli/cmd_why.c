@@ -241,7 +241,10 @@ int cmd_why(int argc, char **argv)
     }
     if (deepened) {
         asked.turns = report_deepen_turns(deepened);
-        q->from = from ? q->from : asked.turns->from;
+        if (asked.turns->from > INT64_MIN && !from && !until) {
+            q->from = asked.turns->from;
+            q->until = asked.turns->until;
+        }
     }
     asked.slowest = slowest != NULL;
     q->of = path ? WHY_PATH : gaps ? WHY_GAP : WHY_FIELD;

@@ -92,7 +92,7 @@ TEST(test_what_explains_is_recorded_within_the_limit)
         }
         look(&p);
         double room = p.deepen.limit - used_by(&p);
-        assert_true(deepen_is_done(&p.deepen, p.aspects, p.count));
+        assert_true(deepen_is_done(&p.deepen, p.aspects, p.count, SECONDS * SECOND));
         for (size_t i = 0; i < p.count; i++) {
             bool explains = p.explains[i] >= DEEPEN_SHARE, fits = p.aspects[i].cost <= room;
             assert_false(p.on[i] && !explains);
@@ -112,7 +112,7 @@ TEST(test_nothing_more_where_it_is_the_monitor)
     p.deepen.monitor = true;
     go_on(&p, 1);
     assert_false(p.on[0] || p.on[1]);
-    assert_true(deepen_is_done(&p.deepen, p.aspects, p.count));
+    assert_true(deepen_is_done(&p.deepen, p.aspects, p.count, SECONDS * SECOND));
     p.deepen.monitor = false; /* they were the cause: not again */
     go_on(&p, 2);
     assert_false(p.on[0] || p.on[1]);
@@ -124,7 +124,7 @@ TEST(test_what_it_would_cost_must_be_known)
     p.aspects[0].cost = (double)NAN;
     go_on(&p, 0);
     assert_false(p.on[0]);
-    assert_true(deepen_is_done(&p.deepen, p.aspects, p.count));
+    assert_true(deepen_is_done(&p.deepen, p.aspects, p.count, SECONDS * SECOND));
 }
 
 /* Others came to record more: what is worth least goes first, and no more than must. */

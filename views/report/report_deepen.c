@@ -174,7 +174,7 @@ int report_deepen_look(struct report_deepen *s)
         log_error("BEZEL-WHY", "cannot read %s: %s", s->run, rundb_why(err));
     else
         weigh(s, sum, &a);
-    s->newest = a.newest;
+    s->newest = s->told.until = a.newest;
     if (!err && s->looked) /* how often aspects come is known from the second look on */
         deepen_decide(&s->deepen, s->aspects, s->count, now);
     s->told.held_back = held_back(s);
@@ -220,7 +220,7 @@ bool report_deepen_is_done(const struct report_deepen *s)
         bool late = !c->counted && c->off_before > 0 && c->stored_before == 0; /* how often it comes is not known yet */
         open = open || s->aspects[i].turn != DEEPEN_STAY || (late && s->looks < LOOKS_ENOUGH);
     }
-    return !open && deepen_is_done(&s->deepen, s->aspects, s->count);
+    return !open && deepen_is_done(&s->deepen, s->aspects, s->count, s->looked);
 }
 
 const char *report_deepen_undo(struct report_deepen *s)

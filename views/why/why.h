@@ -120,7 +120,7 @@ struct why_turn {
 enum { WHY_TURNS_MOST = 64 };
 
 struct why_turns {
-    int64_t from;          /* ns of the run's time: since then nothing was turned on; INT64_MIN: nothing was */
+    int64_t from, until;   /* ns of the run's time: nothing was turned on then, but before; INT64_MIN: nothing was */
     const char *held_back; /* why nothing more was recorded that might say more, static; NULL: nothing might */
     size_t count;          /* the latest ones */
     struct why_turn turns[WHY_TURNS_MOST];
