@@ -101,8 +101,9 @@ static bool is_unjudged(const struct node *n, const struct message_judged *j)
  */
 static int64_t gap_before(struct node *n, const struct message_judged *was, const struct message_judged *j)
 {
-    if (!was)
-        return -1;
+    bool is_first_of_all = n->judged.heard == 0 && n->judged.sequence == 1;
+    if (!was) /* the first judgement may have been late, after a gap that the manager knows */
+        return is_first_of_all && j->unknown > 0 ? j->unknown : -1;
     int64_t grown = j->unknown - was->unknown, *unknown = &n->judged.unknown[j->limit];
     if (was->limit != j->limit || j->violated < was->violated || grown <= 0) {
         *unknown = 0;

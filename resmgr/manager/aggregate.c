@@ -359,6 +359,20 @@ static void add_late(struct aggregate *a, int64_t now)
             put(&a->missing, i);
 }
 
+/* Whether programs have made records that limit `i` is about. */
+static bool any_made(const struct aggregate *a, uint32_t i)
+{
+    int metric = a->experiment->limits[i].metric;
+    if (metric < 0 || !a->experiment->metrics[metric].aspect)
+        return false;
+    for (uint32_t node = 0; node < a->experiment->node_count; node++) {
+        const struct message_partial *p = find_partial(a, node, i);
+        if (p && p->state != PARTIAL_NONE)
+            return true;
+    }
+    return false;
+}
+
 static void judge(struct aggregate *a, uint32_t i, bool silent, int64_t now)
 {
     struct aggregate_limit *l = &a->limits[i];
@@ -367,6 +381,8 @@ static void judge(struct aggregate *a, uint32_t i, bool silent, int64_t now)
     l->went_on = false;
     if (all->ended) /* the silence before the last process ended was its end, unless it went on */
         limit_judge_drop(&l->judge, &l->run, went_on);
+    if (a->began > 0 && any_made(a, i))
+        limit_judge_since(&l->judge, a->began); /* nobody judged what they made before the first instant of all */
     limit_judge_begin(&l->judge, now);
     limit_judge_hole(&l->judge, l->hole);
     l->hole = 0;

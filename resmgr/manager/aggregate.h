@@ -77,6 +77,7 @@ struct aggregate {
     uint32_t reporter;   /* EXPERIMENT_NODES_MAX: none yet; ... */
     int64_t chosen_from; /* ... for the first one of the file the others have waited since; 0: they do not */
     bool unsent;
+    int64_t began;         /* set after aggregate_start(): when nothing was to be judged yet; 0: not known */
     int64_t stepped, woke; /* the last step; the last one before which the manager stood still for long */
 };
 

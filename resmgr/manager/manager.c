@@ -106,6 +106,7 @@ int manager_new(const struct experiment *e, struct message_leadership leadership
         return BEZEL_ENOMEM;
     }
     aggregate_start(&m->aggregate, e, stale_after(m));
+    m->aggregate.began = now;
     policy_start(&m->policy, &e->adapt, e->sensing.period, m->decides ? e->node_count : 0);
     knob_controller_start(&m->knob_controller, e);
     cpu_budget_start(&m->cpu_budget, e);

@@ -610,6 +610,28 @@ TEST_WITH(start_collected, end_collected, the_time_for_which_the_collector_or_a_
     assert_int_equal(w->missing.words[0], 4);
 }
 
+/* The manager stood still from its begin on, and programs have recorded meanwhile. */
+TEST_WITH(start_counted, end, a_late_first_judgement_leaves_a_gap)
+{
+    static char tick[] = "tick";
+    metrics[METRIC_COUNT].aspect = tick;
+    w->began = now - 9 * EVERY;
+    assert_true(hear(0, known(1, 1)) && hear(1, known(0, 1)) && hear(2, nothing));
+    aggregate_step(w, now);
+    assert_int_equal(aggregate_limit(w, 0)->unjudged, 9 * EVERY);
+    assert_int_equal(aggregate_limit(w, 0)->unknown, 9 * EVERY);
+}
+
+TEST_WITH(start_counted, end, a_late_first_judgement_of_nothing_leaves_none)
+{
+    static char tick[] = "tick";
+    metrics[METRIC_COUNT].aspect = tick;
+    w->began = now - 9 * EVERY;
+    assert_true(hear(0, nothing) && hear(1, nothing) && hear(2, nothing));
+    aggregate_step(w, now);
+    assert_int_equal(aggregate_limit(w, 0)->unjudged, 0);
+}
+
 TEST_WITH(start_collected, end_collected, values_of_a_former_life_of_the_collector_are_not_taken)
 {
     struct message_values values = {.life = 6, .at = (uint64_t)now + 1, .count = 1, .list = {value(1, 2)}};
