@@ -10,6 +10,7 @@
 #include "mediators/foxglove/foxglove_request.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
+#include "run/store/mirror_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -173,9 +174,12 @@ static int rewind_run(struct server *s, const volatile sig_atomic_t *stop)
 /* Says that all was given; or what was not, as far as that is known. */
 static void say_over(struct server *s)
 {
-    char text[480];
+    char text[480 + MIRROR_STATE_SENTENCE];
     struct run_reader_totals t = run_reader_totals(s->reader);
-    bool whole = !s->trouble && t.cut == 0 && t.expired == 0 && t.rest == 0 && s->left_out == 0;
+    struct mirror_look mirror;
+    mirror_state_look(s->o->run, &mirror);
+    bool whole =
+        !s->trouble && t.cut == 0 && t.expired == 0 && t.rest == 0 && s->left_out == 0 && mirror.text[0] == '\0';
     s->state = OVER;
     if (whole)
         snprintf(text, sizeof text, "the run is over: these were all of its %s records and losses",
@@ -185,9 +189,10 @@ static void say_over(struct server *s)
             text, sizeof text,
             "the run is over, and %s records and losses of it were given, not all: %s%s%s streams are damaged, gone "
             "or cut off, %s bytes are no whole packets, %s records had expired, %s have no topic; see 'bezel "
-            "verify'",
+            "verify'%s%s",
             units_count(s->given).s, s->trouble ? rundb_why(s->trouble) : "", s->trouble ? ", " : "",
-            units_count(t.cut).s, units_count(t.rest).s, units_count(t.expired).s, units_count(s->left_out).s);
+            units_count(t.cut).s, units_count(t.rest).s, units_count(t.expired).s, units_count(s->left_out).s,
+            mirror.text[0] ? ". " : "", mirror.text);
     foxglove_clients_say(&s->clients, whole ? 0 : 1, text);
     (whole ? log_info : log_warn)("BEZEL-FOXGLOVE-OVER", "%s%s", text,
                                   s->followed ? "" : "; it is played again when all clients have gone");
