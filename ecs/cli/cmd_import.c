@@ -48,6 +48,14 @@ static int read_name(const char *given, const char *trace, char name[EXPERIMENT_
     return OPTIONS_GO_ON;
 }
 
+/* Whether the run has a database; without one there was nothing to import. */
+static bool is_there(const struct rundir *run)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/run.db", run->path);
+    return access(path, F_OK) == 0;
+}
+
 /* Runs bezel-import to its end. Returns its exit code. */
 static int fill(const struct rundir *run, const char *name, const char *trace)
 {
@@ -67,8 +75,10 @@ static int fill(const struct rundir *run, const char *name, const char *trace)
         return EXIT_FAILED;
     }
     if (WIFSIGNALED(status))
-        log_error("BEZEL-IMPORT", "bezel-import was ended by signal %d: %s has a part of the trace", WTERMSIG(status),
-                  run->path);
+        log_error("BEZEL-IMPORT",
+                  "bezel-import was ended by signal %d, as libbabeltrace2 does with some damaged traces: %s %s",
+                  WTERMSIG(status), is_there(run) ? run->path : "no run was made of",
+                  is_there(run) ? "has a part of it" : trace);
     return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }
 
@@ -89,14 +99,6 @@ static int put_properties(const struct rundir *run, const char *name)
         err = rundb_put(f, key, value);
     int closed = rundb_close(f);
     return err ? err : closed;
-}
-
-/* Whether the run has a database; without one there was nothing to import. */
-static bool is_there(const struct rundir *run)
-{
-    char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s/run.db", run->path);
-    return access(path, F_OK) == 0;
 }
 
 static int import(struct rundir *run, const char *name, const char *trace)
