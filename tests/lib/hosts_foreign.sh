@@ -29,10 +29,10 @@ in_foreign() {
     rm -f "$dir/go" && mkfifo "$dir/go"
     # shellcheck disable=SC2016 # the inner shell's
     unshare --user --mount sh -c 'read -r _ <"$1" && mount -t binfmt_misc none /proc/sys/fs/binfmt_misc &&
-        printf "%s" "$2" >/proc/sys/fs/binfmt_misc/register && cd "$3" && mount --rbind /proc proc && mount --rbind /dev dev &&
-        shift 3 && exec env -i container=lxc PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
+        printf "%s" "$2" >/proc/sys/fs/binfmt_misc/register && cd "$3" && BEZEL_DIR=$4 && mount --rbind /proc proc && mount --rbind /dev dev &&
+        shift 4 && exec env -i container=lxc BEZEL_DIR="$BEZEL_DIR" PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
             G_SLICE=always-malloc chroot . "$@"' \
-        sh "$dir/go" ":bezel-$arch:M::$magic:$mask:$(command -v "$emulator"):F" "$foreign" "$@" &
+        sh "$dir/go" ":bezel-$arch:M::$magic:$mask:$(command -v "$emulator"):F" "$foreign" "$BEZEL_DIR" "$@" &
     inside=$!
     pids="$pids $inside"
     await in_another_namespace $inside
