@@ -90,11 +90,15 @@ static int skip_answer(struct lws *wsi)
     return lws_http_client_read(wsi, &at, &n) < 0 ? -1 : 0;
 }
 
-/* Ends the attempt. What runs out may end it before lws_service() waits, which would then be for what is due next. */
+/*
+ * Ends the attempt. What runs out may end it before lws_service() waits, which would then be for what is due next. Once
+ * it is done, the context may be in destruction, which closes connections.
+ */
 static void end_attempt(struct attempt *a)
 {
+    if (!a->done)
+        lws_cancel_service(a->context);
     a->done = true;
-    lws_cancel_service(a->context);
 }
 
 static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t n)
@@ -153,6 +157,7 @@ static void connect_to(struct lws_context *context, struct attempt *a)
         a->done = true;
     while (!a->done && lws_service(context, 0) >= 0)
         ;
+    a->done = true;
     lws_sul_schedule(context, 0, &a->deadline, on_deadline, LWS_SET_TIMER_USEC_CANCEL);
 }
 
