@@ -111,18 +111,25 @@ static void judge_unknown(uint64_t sequence, bool missing, int64_t held, int64_t
     manager_client_receive(node, &asker_of_old, &m, now);
 }
 
+/* The manager's first judgement of all was late: what it counts as unknown before is a gap. */
+TEST_WITH(open_node, close_node, the_time_before_a_managers_first_judgement_was_not_judged)
+{
+    judge_unknown(1, false, 0, CLOCK_S, clock_now());
+    assert_int_equal(node->judged.unjudged[0], CLOCK_S);
+}
+
 /* A limit over all nodes is unknown since one is missing: for long, that time counts as not judged. */
 TEST_WITH(open_node, close_node, the_time_for_which_a_node_is_missing_was_not_judged)
 {
     int64_t begin = clock_now();
-    judge_unknown(1, false, CLOCK_S, CLOCK_S, begin); /* it was unknown at its start */
+    judge_unknown(1, false, CLOCK_S, 0, begin);
     assert_int_equal(node->judged.unjudged[0], 0);
     for (int64_t i = 1; i <= 100; i++)
-        judge_unknown(1 + (uint64_t)i, true, CLOCK_S, CLOCK_S + i * CLOCK_S / 10, begin + i * CLOCK_S / 10);
+        judge_unknown(1 + (uint64_t)i, true, CLOCK_S, i * CLOCK_S / 10, begin + i * CLOCK_S / 10);
     assert_int_equal(node->judged.unjudged[0], 10 * CLOCK_S);
-    judge_unknown(102, false, CLOCK_S, 11 * CLOCK_S, begin + 10 * CLOCK_S);
-    judge_unknown(103, true, CLOCK_S, 12 * CLOCK_S, begin + 11 * CLOCK_S); /* for a moment */
-    judge_unknown(104, false, 2 * CLOCK_S, 12 * CLOCK_S, begin + 12 * CLOCK_S);
+    judge_unknown(102, false, CLOCK_S, 10 * CLOCK_S, begin + 10 * CLOCK_S);
+    judge_unknown(103, true, CLOCK_S, 11 * CLOCK_S, begin + 11 * CLOCK_S); /* for a moment */
+    judge_unknown(104, false, 2 * CLOCK_S, 11 * CLOCK_S, begin + 12 * CLOCK_S);
     assert_int_equal(node->judged.unjudged[0], 10 * CLOCK_S);
 }
 
