@@ -11,6 +11,7 @@
 
 #include "analysis/delay.h"
 #include "analysis/imbalance.h"
+#include "analysis/sequence.h"
 #include "analysis/search.h"
 #include "analysis/slack.h"
 #include "analysis/slow.h"
@@ -64,6 +65,7 @@ struct why_answer {
     struct path path;           /* of the slowest instance */
     struct slack slack;         /* of messages, in it */
     struct imbalance imbalance; /* of the slow instances */
+    struct sequences sequences; /* likewise */
     struct delays delays;       /* in them */
     size_t prediction_count;    /* of the change that was asked for; of WHY_BEST the one that gains most comes first */
     struct why_prediction *predictions;

@@ -192,6 +192,32 @@ static void put_imbalance(struct json *j, const struct why_answer *a)
     json_array_end(j);
 }
 
+static void put_sequences(struct json *j, const struct why_page *p, const struct why_answer *a)
+{
+    static const char *const own[] = {"node", "process", "pid"};
+    json_array(j, "sequences");
+    for (size_t i = 0; i < a->sequences.count; i++) {
+        const struct sequence *is = &a->sequences.list[i];
+        json_object(j, NULL);
+        json_uint(j, "times", is->times);
+        json_double(j, "ns", is->ns);
+        json_array(j, "places");
+        for (size_t k = 0; k < is->count; k++) {
+            const struct term *at = &is->places[k];
+            const struct why_doing d = {.thread = at->thread, .span = at->span};
+            json_object(j, NULL);
+            put_process(j, own, a, at->thread);
+            json_text(j, "span", at->span == ACTIVITY_NONE ? NULL : a->activity.names[at->span]);
+            json_text(j, "where", why_where(p, a, &d).s);
+            json_object_end(j);
+        }
+        json_array_end(j);
+        json_object_end(j);
+    }
+    json_array_end(j);
+    json_uint(j, "sequences_left_out", a->sequences.left_out);
+}
+
 static void put_delays(struct json *j, const struct why_page *p, const struct why_answer *a)
 {
     json_array(j, "delays");
@@ -280,6 +306,7 @@ static void put_answer(struct json *j, const struct why_page *p, const struct wh
         put_slowest(j, p, a);
     if (a->question.of != WHY_PATH)
         put_imbalance(j, a);
+    put_sequences(j, p, a);
     if (a->question.of != WHY_PATH)
         put_delays(j, p, a);
     why_json_predictions(a, j);

@@ -252,6 +252,8 @@ int why_read(const char *run, const struct why_question *q, struct why_answer *a
         if (!err)
             imbalance_find(&a->activity, &a->choice, &a->terms, &a->imbalance);
         if (!err)
+            err = sequence_find(&a->activity, &a->choice, &a->sequences);
+        if (!err)
             err = delay_find(&a->activity, &a->choice, &a->delays);
         if (!err)
             err = walk_slowest(a);

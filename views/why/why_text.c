@@ -337,6 +337,25 @@ static void put_imbalance(const struct why_answer *a, FILE *out)
     }
 }
 
+/* A sequence that comes twice in an instance or more, and has half of it, where no place and class alone has as much.
+ */
+static void put_sequence(const struct why_page *p, const struct why_answer *a, FILE *out)
+{
+    const struct sequence *is = &a->sequences.list[0];
+    bool told = a->sequences.count && is->ns >= a->terms.slow / 2 && is->times >= 2 * (uint64_t)a->sequences.instances;
+    for (size_t i = 0; i < a->terms.count && told; i++)
+        told = a->terms.terms[i].slow < a->terms.slow / 2;
+    if (!told)
+        return;
+    fprintf(out, "Again and again, %.3g times on average, for %s in all: ",
+            (double)is->times / (double)a->sequences.instances, why_duration(is->ns).s);
+    for (size_t i = 0; i < is->count; i++) {
+        const struct why_doing d = {.thread = is->places[i].thread, .span = is->places[i].span, .own = false};
+        fprintf(out, "%s%s", i ? ", then " : "", why_where(p, a, &d).s);
+    }
+    fputs(".\n", out);
+}
+
 /* What several threads waited for, if their waits are half of the slow instances or more. */
 static void put_delays(const struct why_page *p, const struct why_answer *a, FILE *out)
 {
@@ -492,6 +511,7 @@ static void put_answer(const struct why_page *p, const struct why_answer *a, FIL
     put_slowest(p, a, out);
     put_slack(p, a, out);
     put_imbalance(a, out);
+    put_sequence(p, a, out);
     put_delays(p, a, out);
     why_put_predictions(a, out);
     why_remarks(p, a, put_remark, out);
