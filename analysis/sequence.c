@@ -18,7 +18,7 @@ struct step {
 
 struct found {
     size_t count;
-    int places[SEQUENCE_PLACES];
+    int steps[SEQUENCE_STEPS];
     uint64_t times;
     double ns;
 };
@@ -99,7 +99,7 @@ static struct found *found_of(struct search *s, const struct step *steps, size_t
     struct found *f = &s->list[s->count];
     *f = (struct found){.count = count};
     for (size_t i = 0; i < count; i++)
-        f->places[i] = steps[i].place;
+        f->steps[i] = steps[i].place;
     hash_index_put(&s->index, hash, (uint32_t)count, (uint32_t)s->count++);
     return f;
 }
@@ -118,7 +118,7 @@ static int count_from(struct search *s, size_t at)
     const struct step *first = &s->steps[at];
     uint64_t hash = hash_fnv64(HASH_FNV64_START, &first->place, sizeof first->place);
     int64_t ns = first->ns;
-    for (size_t n = 1; n < SEQUENCE_PLACES && at + n < s->step_count && !has_place(first, n, first[n].place); n++) {
+    for (size_t n = 1; n < SEQUENCE_STEPS && at + n < s->step_count && !has_place(first, n, first[n].place); n++) {
         int err;
         hash = hash_fnv64(hash, &first[n].place, sizeof first[n].place);
         ns += first[n].ns;
@@ -139,7 +139,7 @@ static int by_ns(const void *x, const void *y)
     if (a->ns != b->ns)
         return a->ns < b->ns ? 1 : -1;
     return a->count != b->count ? (a->count < b->count ? 1 : -1)
-                                : memcmp(a->places, b->places, a->count * sizeof *a->places);
+                                : memcmp(a->steps, b->steps, a->count * sizeof *a->steps);
 }
 
 /* ---- which are told ---------------------------------------------------------------------------------------------- */
@@ -148,7 +148,7 @@ static struct sequence sequence_of(const struct search *s, const struct found *f
 {
     struct sequence is = {.count = f->count, .times = f->times, .ns = f->ns / (double)s->paths};
     for (size_t i = 0; i < f->count; i++)
-        is.places[i] = s->terms.list[f->places[i]];
+        is.steps[i] = s->terms.list[f->steps[i]];
     return is;
 }
 
@@ -164,9 +164,9 @@ static int choose(struct search *s, struct sequences *to)
         const struct found *f = &s->list[i];
         bool is_free = f->times > 1;
         for (size_t k = 0; k < f->count; k++)
-            is_free = is_free && !used[f->places[k]];
+            is_free = is_free && !used[f->steps[k]];
         for (size_t k = 0; k < f->count && is_free; k++)
-            used[f->places[k]] = true;
+            used[f->steps[k]] = true;
         if (is_free)
             to->list[to->count++] = sequence_of(s, f);
     }

@@ -12,17 +12,17 @@
 #include "analysis/slow.h"
 
 enum {
-    SEQUENCE_PLACES = 8,
+    SEQUENCE_STEPS = 8,
     SEQUENCE_MOST = 3,
     SEQUENCE_INSTANCES = 100, /* the longest are looked at */
     SEQUENCE_FOUND = 1 << 16  /* different ones are counted */
 };
 
 struct sequence {
-    size_t count;                        /* of its places, at least 2, each of which is there once */
-    struct term places[SEQUENCE_PLACES]; /* thread and span; of a path in the order of time */
-    uint64_t times;                      /* in all instances, at least 2, which do not overlap */
-    double ns;                           /* in them, mean of the instances */
+    size_t count;                      /* of its places, at least 2, each of which is there once */
+    struct term steps[SEQUENCE_STEPS]; /* thread and span; of a path in the order of time */
+    uint64_t times;                    /* in all instances, at least 2, which do not overlap */
+    double ns;                         /* in them, mean of the instances */
 };
 
 struct sequences {

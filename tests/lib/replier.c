@@ -215,7 +215,7 @@ static int open_fifo(const char *folder, const char *name, int flags)
 static void ask(int to, int from, long count)
 {
     bezel_string peer = bezel_intern("answerer");
-    for (int64_t number = 1, back; number <= count; number++, pause_for(2000000)) {
+    for (int64_t number = 1, back; number <= count; number++, pause_for(1000000)) {
         bezel_span s = bezel_begin(request);
         bezel_sent(question, peer, number);
         if (write(to, &number, sizeof number) != sizeof number || read(from, &back, sizeof back) != sizeof back)

@@ -48,8 +48,8 @@ TEST(what_a_client_and_its_server_do_in_turn_is_one_sequence)
     assert_int_equal((int64_t)s.list[0].ns, 6 * TURNS * MS);
     static const char *const spans[] = {"ask", "serve", "check"};
     for (size_t i = 0; i < 3; i++) {
-        assert_string_equal(a.names[s.list[0].places[i].span], spans[i]);
-        assert_int_equal(s.list[0].places[i].thread, i == 1 ? server : client);
+        assert_string_equal(a.names[s.list[0].steps[i].span], spans[i]);
+        assert_int_equal(s.list[0].steps[i].thread, i == 1 ? server : client);
     }
     activity_fini(&a);
 }
@@ -88,7 +88,7 @@ static int most(const struct drawn *d)
 {
     int best = 0, ms;
     for (size_t at = 0; at < d->count; at++)
-        for (size_t n = 2; n <= SEQUENCE_PLACES && at + n <= d->count && is_simple(d, at, n); n++)
+        for (size_t n = 2; n <= SEQUENCE_STEPS && at + n <= d->count && is_simple(d, at, n); n++)
             if (count(d, at, n, &ms) > 1 && ms > best)
                 best = ms;
     return best;
@@ -109,7 +109,7 @@ static void assert_is_in(const struct drawn *d, const struct sequence *s)
 {
     for (size_t at = 0; at + s->count <= d->count; at++) {
         size_t k = 0;
-        while (k < s->count && a.names[s->places[k].span][0] == 'A' + d->letter[at + k])
+        while (k < s->count && a.names[s->steps[k].span][0] == 'A' + d->letter[at + k])
             k++;
         int ms, times = k == s->count ? count(d, at, s->count, &ms) : 0;
         if (times == 0)

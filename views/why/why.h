@@ -11,8 +11,8 @@
 
 #include "analysis/delay.h"
 #include "analysis/imbalance.h"
-#include "analysis/sequence.h"
 #include "analysis/search.h"
+#include "analysis/sequence.h"
 #include "analysis/slack.h"
 #include "analysis/slow.h"
 #include "analysis/whatif.h"

@@ -201,9 +201,9 @@ static void put_sequences(struct json *j, const struct why_page *p, const struct
         json_object(j, NULL);
         json_uint(j, "times", is->times);
         json_double(j, "ns", is->ns);
-        json_array(j, "places");
+        json_array(j, "steps");
         for (size_t k = 0; k < is->count; k++) {
-            const struct term *at = &is->places[k];
+            const struct term *at = &is->steps[k];
             const struct why_doing d = {.thread = at->thread, .span = at->span};
             json_object(j, NULL);
             put_process(j, own, a, at->thread);

@@ -350,7 +350,7 @@ static void put_sequence(const struct why_page *p, const struct why_answer *a, F
     fprintf(out, "Again and again, %.3g times on average, for %s in all: ",
             (double)is->times / (double)a->sequences.instances, why_duration(is->ns).s);
     for (size_t i = 0; i < is->count; i++) {
-        const struct why_doing d = {.thread = is->places[i].thread, .span = is->places[i].span, .own = false};
+        const struct why_doing d = {.thread = is->steps[i].thread, .span = is->steps[i].span, .own = false};
         fprintf(out, "%s%s", i ? ", then " : "", why_where(p, a, &d).s);
     }
     fputs(".\n", out);
