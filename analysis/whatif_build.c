@@ -408,13 +408,25 @@ static void put_rest(struct build *b, uint32_t thread, int64_t from)
         put(b, thread, RERUN_DELAY, 0, (double)(b->until - from));
 }
 
+/* For how long before interval `next` the thread was ready: the middle of what is open; if the change is in its wait,
+ * how far off that may be is part of the error. */
+static int64_t ready_before(struct build *b, const struct activity_thread *t, const struct activity_interval *next)
+{
+    int64_t least = next->ready_least, open = next->ready_most - least;
+    if (next->off <= 0)
+        return 0;
+    bool changes = open > 0 && scale_wait(b, class_of(t, saturate_sub(next->begin, next->off), next->begin)) != 1;
+    b->run->unexplained |= changes;
+    return changes && b->run->brief ? least : least + open / 2;
+}
+
 /* Off the CPU, before interval `i`, from `from` to `until`, which the window cuts. */
 static void put_off(struct build *b, uint32_t thread, size_t i, int64_t from, int64_t until)
 {
     const struct activity_thread *t = &b->a->threads[thread];
     const struct activity_interval *next = &t->intervals[i];
     const struct activity_event *e = next->off > 0 ? path_awaited(b->a, thread, i) : NULL;
-    int64_t ready = next->off > 0 ? next->ready_least + (next->ready_most - next->ready_least) / 2 : 0;
+    int64_t ready = ready_before(b, t, next);
     if (e && next->begin - e->from < ready)
         ready = next->begin > e->from ? next->begin - e->from : 0;
     int64_t woken = next->begin - ready;
