@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -35,6 +36,25 @@ void lifetime_catch(void (*handler)(int signal), int flags)
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
+}
+
+void lifetime_catch_all(void (*handler)(int signal))
+{
+    const struct sigaction action = {.sa_handler = handler};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    if (!inherited_ignored(SIGHUP))
+        sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+void lifetime_step_back(const char *id, const char *what, int by)
+{
+    mallopt(M_ARENA_MAX, 1);
+    errno = 0;
+    if (nice(by) == -1 && errno)
+        log_warn(id, "cannot lower the priority of this %s: %s: it competes with the programs of the run for the CPU",
+                 what, strerror(errno));
 }
 
 unsigned lifetime_terms(int signals)

@@ -32,6 +32,16 @@ int lifetime_signals(void);
 /** For what a terminal ends: `handler` gets SIGINT, SIGTERM and SIGHUP, but for those that are ignored (nohup). */
 void lifetime_catch(void (*handler)(int signal), int flags);
 
+/** For a server that a user ends: `handler` gets SIGINT and SIGTERM, also in the background, and SIGHUP but for nohup.
+ * Ignores SIGPIPE. */
+void lifetime_catch_all(void (*handler)(int signal));
+
+/**
+ * For a process beside a run, which the run's own go before: lowers its priority by `by` (nice), and bounds the size of
+ * its threads' memory. Where that is refused it warns: `id` of the message, and `what` the process is ("view").
+ */
+void lifetime_step_back(const char *id, const char *what, int by);
+
 /** How many of these arrived at `signals` since the last call. */
 unsigned lifetime_terms(int signals);
 

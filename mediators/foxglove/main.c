@@ -2,14 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/exit_code.h"
 #include "base/inherited.h"
-#include "base/log.h"
+#include "base/lifetime.h"
 #include "base/options.h"
 #include "mediators/foxglove/foxglove_server.h"
-
-#include <errno.h>
-#include <malloc.h>
-#include <string.h>
-#include <unistd.h>
 
 static const char about[] = "Gives the records of a run to Foxglove, Lichtblick and others by Foxglove's WebSocket "
                             "protocol. `bezel view --foxglove` starts it: see there.\n";
@@ -66,17 +61,7 @@ int main(int argc, char **argv)
     int code = read_options(argc, argv, &o);
     if (code != OPTIONS_GO_ON)
         return code;
-    mallopt(M_ARENA_MAX, 1); /* two threads, and a bounded size */
-    struct sigaction action = {.sa_handler = on_stop};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    if (!inherited_ignored(SIGHUP)) /* nohup */
-        sigaction(SIGHUP, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    errno = 0;
-    if (nice(FOXGLOVE_NICE) == -1 && errno) /* the collector, and programs, go first */
-        log_warn("BEZEL-FOXGLOVE",
-                 "cannot lower the priority of this view: %s: it competes with the programs of the run for the CPU",
-                 strerror(errno));
+    lifetime_catch_all(on_stop);
+    lifetime_step_back("BEZEL-FOXGLOVE", "view", FOXGLOVE_NICE);
     return foxglove_server_run(&o, &stop);
 }

@@ -11,12 +11,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { METRICS_NICE = 10 };
 
@@ -179,11 +177,6 @@ int main(int argc, char **argv)
     a.server.run_count = a.run_count;
     if (a.print)
         return print(&a);
-    mallopt(M_ARENA_MAX, 1); /* few threads, and a bounded size */
-    errno = 0;
-    if (nice(METRICS_NICE) == -1 && errno) /* the collector, and programs, go first */
-        log_warn("BEZEL-METRICS",
-                 "cannot lower the priority of this server: %s: it competes with the programs of the run for the CPU",
-                 strerror(errno));
+    lifetime_step_back("BEZEL-METRICS", "server", METRICS_NICE);
     return serve(&a);
 }

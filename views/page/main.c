@@ -3,18 +3,15 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/inherited.h"
-#include "base/log.h"
+#include "base/lifetime.h"
 #include "base/options.h"
 #include "base/program.h"
 #include "views/page/view_server.h"
 #include "views/report/report.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <malloc.h>
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char about[] = "Serves the page of `bezel view`, which starts it: see there.\n";
 static const char footer[] = "SIGINT and SIGTERM end it. Exit codes: 0 ended, 1 failed, 2 wrong arguments.\n";
@@ -78,17 +75,7 @@ int main(int argc, char **argv)
     o.self = "/proc/self/exe";
     if (program_find_own("bezel", bezel, sizeof bezel) == 0)
         o.bezel = bezel;
-    mallopt(M_ARENA_MAX, 1); /* two threads, and a bounded size */
-    struct sigaction action = {.sa_handler = on_stop};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    if (!inherited_ignored(SIGHUP)) /* nohup */
-        sigaction(SIGHUP, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    errno = 0;
-    if (nice(VIEW_NICE) == -1 && errno) /* the collector, and programs, go first */
-        log_warn("BEZEL-VIEW",
-                 "cannot lower the priority of this view: %s: it competes with the programs of the run for the CPU",
-                 strerror(errno));
+    lifetime_catch_all(on_stop);
+    lifetime_step_back("BEZEL-VIEW", "view", VIEW_NICE);
     return view_server_run(&o, &stop);
 }
