@@ -160,21 +160,29 @@ static void send_due(const struct foxglove_clients *c, struct foxglove_client *t
     }
 }
 
-/* Says how many records a client has missed, whenever that has doubled. */
+static bool has_doubled(uint64_t missed, uint64_t before)
+{
+    return missed > before && missed >= 2 * before;
+}
+
+/* Says how many records a client has missed, whenever that has doubled: in the log, and to the client once it has room.
+ */
 static void say_missed(const struct foxglove_clients *c, struct foxglove_client *to)
 {
     char text[256];
-    if (to->missed < 2 * to->said || to->missed == to->said)
+    if (!has_doubled(to->missed, to->said) && !has_doubled(to->missed, to->logged))
         return;
     snprintf(text, sizeof text,
              "%" PRIu64 " records were dropped for this client, and %" PRIu64
              " sent: it takes them more slowly than they come. Each topic goes on with its newest record. Subscribe "
              "to fewer topics; the run has all records",
              to->missed, to->sent);
-    if (say(c, to, 1, text) != 0)
-        return;
-    log_warn("BEZEL-FOXGLOVE-SLOW", "client %" PRIu32 ": %s", to->page, text);
-    to->said = to->missed;
+    if (has_doubled(to->missed, to->logged)) {
+        log_warn("BEZEL-FOXGLOVE-SLOW", "client %" PRIu32 ": %s", to->page, text);
+        to->logged = to->missed;
+    }
+    if (has_doubled(to->missed, to->said) && say(c, to, 1, text) == 0)
+        to->said = to->missed;
 }
 
 bool foxglove_clients_serve(struct foxglove_clients *c)

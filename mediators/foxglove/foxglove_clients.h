@@ -25,7 +25,8 @@ struct foxglove_client {
     struct foxglove_subscription *of; /* by channel; FOXGLOVE_CHANNELS of them */
     int64_t clock;                    /* the latest time that it was told, ns of the run's time */
     int64_t stuck_since;              /* it has little room since then; 0: it has more */
-    uint64_t sent, missed, said;      /* records; those missed that it was told of */
+    uint64_t sent, missed;            /* records */
+    uint64_t said, logged;            /* of those missed, as it was told of them, and as the log says */
 };
 
 struct foxglove_clients {
