@@ -23,7 +23,7 @@ struct found {
     double ns;
 };
 
-struct search {
+struct finding {
     const struct activity *a;
     struct terms terms; /* places */
     struct path path;
@@ -31,14 +31,14 @@ struct search {
     size_t step_count, step_capacity, paths;
     struct found *list;
     size_t count, capacity;
-    struct hash_index index; /* by the hash of the places, and their count */
+    struct hash_index index; /* by the hash of their places, and how many these are */
     uint64_t left_out;
 };
 
 /* ---- a path ------------------------------------------------------------------------------------------------------ */
 
 /* Pieces at one place, one behind the other, are one step. */
-static int add_piece(struct search *s, const struct path_piece *p)
+static int add_piece(struct finding *s, const struct path_piece *p)
 {
     const struct path_piece at = {.thread = p->thread, .span = p->span, .peer = ACTIVITY_NONE, .by = ACTIVITY_NONE};
     int place = terms_number(&s->terms, s->a, &at);
@@ -54,7 +54,7 @@ static int add_piece(struct search *s, const struct path_piece *p)
 }
 
 /* Counts steps shorter than a part of the path, as between two spans, to those before them. */
-static void drop_short(struct search *s, int64_t least)
+static void drop_short(struct finding *s, int64_t least)
 {
     size_t kept = 0;
     for (size_t i = 0; i < s->step_count; i++) {
@@ -67,7 +67,7 @@ static void drop_short(struct search *s, int64_t least)
     s->step_count = kept;
 }
 
-static int take_path(struct search *s, const struct slow_instance *of)
+static int take_path(struct finding *s, const struct slow_instance *of)
 {
     uint32_t thread = activity_find(s->a, of->process, of->thread);
     s->step_count = 0;
@@ -83,8 +83,9 @@ static int take_path(struct search *s, const struct slow_instance *of)
 
 /* ---- sequences --------------------------------------------------------------------------------------------------- */
 
-/* What is known of the sequence of `count` steps; NULL with *err: there is no room (0), or no memory. */
-static struct found *found_of(struct search *s, const struct step *steps, size_t count, uint64_t hash, int *err)
+/* What is known of the sequence of the `count` steps from `steps` on; NULL with *err: there is no room (0), or no
+ * memory. */
+static struct found *found_of(struct finding *s, const struct step *steps, size_t count, uint64_t hash, int *err)
 {
     *err = grow_index(&s->index, s->count) ? 0 : BEZEL_ENOMEM;
     int number = *err ? -1 : hash_index_find(&s->index, hash, (uint32_t)count);
@@ -113,7 +114,7 @@ static bool has_place(const struct step *steps, size_t count, int place)
 }
 
 /* Counts the sequences that begin with step `at`. One has each place once, so it does not overlap with itself. */
-static int count_from(struct search *s, size_t at)
+static int count_from(struct finding *s, size_t at)
 {
     const struct step *first = &s->steps[at];
     uint64_t hash = hash_fnv64(HASH_FNV64_START, &first->place, sizeof first->place);
@@ -144,7 +145,7 @@ static int by_ns(const void *x, const void *y)
 
 /* ---- which are told ---------------------------------------------------------------------------------------------- */
 
-static struct sequence sequence_of(const struct search *s, const struct found *f)
+static struct sequence sequence_of(const struct finding *s, const struct found *f)
 {
     struct sequence is = {.count = f->count, .times = f->times, .ns = f->ns / (double)s->paths};
     for (size_t i = 0; i < f->count; i++)
@@ -153,7 +154,7 @@ static struct sequence sequence_of(const struct search *s, const struct found *f
 }
 
 /* Those that take most; each place is in one of them at most. */
-static int choose(struct search *s, struct sequences *to)
+static int choose(struct finding *s, struct sequences *to)
 {
     bool *used = calloc(s->terms.count + 1, sizeof *used);
     if (!used)
@@ -176,7 +177,7 @@ static int choose(struct search *s, struct sequences *to)
 
 int sequence_find(const struct activity *a, const struct slow_choice *c, struct sequences *to)
 {
-    struct search s = {.a = a};
+    struct finding s = {.a = a};
     int err = 0;
     *to = (struct sequences){0};
     for (size_t k = 0; k < c->slow_count && k < SEQUENCE_INSTANCES && !err; k++) {
