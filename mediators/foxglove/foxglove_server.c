@@ -138,17 +138,13 @@ static void give_item(struct server *s)
 
 /* ---- following and playing --------------------------------------------------------------------------------------- */
 
-/* Opens the run, and finds its channels; one that has just begun gets its database in a moment. */
+/* Opens the run, and finds its channels. */
 static int open_run(struct server *s, const volatile sig_atomic_t *stop)
 {
     struct record_filter all = RECORD_FILTER_ALL;
-    int64_t until = clock_now() + BEGIN_NS;
     s->followed = run_reader_goes_on(s->o->run);
+    run_reader_await(s->o->run, BEGIN_NS, stop);
     int err = run_reader_open(s->o->run, &all, &s->reader);
-    while (err == BEZEL_ENOENT && !*stop && clock_now() < until && run_reader_goes_on(s->o->run)) {
-        clock_sleep_until(clock_now() + LOOK_NS);
-        err = run_reader_open(s->o->run, &all, &s->reader);
-    }
     if (err) {
         log_error("BEZEL-FOXGLOVE-RUN", "cannot read %s: %s", s->o->run, rundb_why(err));
         return err;

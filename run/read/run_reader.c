@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/saturate.h"
 #include "run/read/run_missing.h"
+#include "run/rundb/rundb_live.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +21,15 @@ bool run_reader_goes_on(const char *run)
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%.*s/experiment.yaml", PATH_MAX, run);
     return file_is_locked(path) || folder_is_held(run);
+}
+
+void run_reader_await(const char *run, int64_t longest, const volatile sig_atomic_t *stop)
+{
+    int64_t until = saturate_add(clock_now(), longest);
+    struct rundb *db = NULL;
+    while (rundb_open_read(run, &db) == BEZEL_ENOENT && !*stop && clock_now() < until && run_reader_goes_on(run))
+        clock_sleep_until(clock_now() + 100 * CLOCK_MS);
+    (void)!rundb_close(db);
 }
 
 /* ---- what is found ----------------------------------------------------------------------------------------------- */

@@ -35,6 +35,9 @@ struct run_reader;
 /** Whether `bezel run` or a collector works on run directory `run` now, so that it may grow. */
 bool run_reader_goes_on(const char *run);
 
+/** Waits until a run that goes on has its database, at most `longest` ns, and not once *stop is set. */
+void run_reader_await(const char *run, int64_t longest, const volatile sig_atomic_t *stop);
+
 /**
  * Opens run directory `run` for what `filter` wants; copies the filter, but borrows its globs. Returns 0 with *r for
  * run_reader_close(); or an error of the database, which rundb_why() explains: BEZEL_ENOENT if there is none (yet).

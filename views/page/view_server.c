@@ -445,15 +445,10 @@ static void look(struct server *s, int64_t now)
 
 /* ---- the program ------------------------------------------------------------------------------------------------- */
 
-/* Opens the run; one that has just begun gets its database in a moment. */
 static int open_run(struct server *s, const volatile sig_atomic_t *stop)
 {
-    int64_t until = clock_now() + BEGIN_NS;
+    run_reader_await(s->o->run, BEGIN_NS, stop);
     int err = run_view_open(s->o->run, &s->run);
-    while (err == BEZEL_ENOENT && !*stop && clock_now() < until && run_reader_goes_on(s->o->run)) {
-        clock_sleep_until(clock_now() + TICK_NS);
-        err = run_view_open(s->o->run, &s->run);
-    }
     if (err)
         log_error("BEZEL-VIEW-RUN", "cannot read %s: %s", s->o->run, rundb_why(err));
     return err;

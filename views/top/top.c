@@ -19,15 +19,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { COST = 50 }; /* a refresh takes at most one part in so many of the time */
 
 /* Of an update: a look at ten thousand files alone takes some time, so the more there is, the longer. */
 static const int64_t budget = 20 * CLOCK_MS, budget_most = 500 * CLOCK_MS;
-
-static const int64_t wait_for_run = 100 * CLOCK_MS;
 
 /* After the end of a run, until all that was written is taken in: the database is not looked at each time. */
 static const int64_t settling = 5 * CLOCK_S;
@@ -383,15 +380,10 @@ static int show_linked(struct top *t)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-/* A run that has just begun may not have its database yet. */
 static int open_run(struct top *t)
 {
-    struct timespec wait = {0, wait_for_run};
+    run_reader_await(t->o->run, INT64_MAX, &stop);
     int err = top_source_open(t->o->run, &t->source);
-    while (err == BEZEL_ENOENT && !stop && run_reader_goes_on(t->o->run)) {
-        nanosleep(&wait, NULL);
-        err = top_source_open(t->o->run, &t->source);
-    }
     return err ? fail(t, err) : EXIT_OK;
 }
 
