@@ -14,7 +14,7 @@
 
 static uint32_t look_up(const struct hash_index *x, int64_t row, uint32_t id)
 {
-    int found = x->slots ? hash_index_find(x, (uint64_t)row, id) : -1;
+    int found = hash_index_find(x, (uint64_t)row, id);
     return found < 0 ? ACTIVITY_NONE : (uint32_t)found;
 }
 

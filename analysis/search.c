@@ -188,7 +188,7 @@ static uint64_t key_of(const struct search *s, const struct search_node *n)
 static int take_closer(struct search *s, size_t parent, struct search_node n, bool all)
 {
     uint64_t key = key_of(s, &n);
-    int found = s->by_node.slots ? hash_index_find(&s->by_node, key, 0) : -1;
+    int found = hash_index_find(&s->by_node, key, 0);
     if (found >= 0) {
         s->nodes[parent].leaf = s->nodes[parent].leaf && !(all && s->nodes[found].is == SEARCH_TRUE);
         return 0;

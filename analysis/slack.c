@@ -97,7 +97,7 @@ static bool add_thread(const struct activity *a, uint32_t thread, int64_t from, 
 
 static bool add_pair(struct slack *s, const struct step *is, int64_t slack)
 {
-    int found = s->index.slots ? hash_index_find(&s->index, is->other, is->thread) : -1;
+    int found = hash_index_find(&s->index, is->other, is->thread);
     if (found >= 0) {
         s->pairs[found].messages++;
         s->pairs[found].least = slack < s->pairs[found].least ? slack : s->pairs[found].least;

@@ -92,7 +92,7 @@ static struct spent_before sums_at(const struct activity_thread *is, const struc
 /* The element of that level and row, made if it is new; SIZE_MAX: no memory. */
 static size_t element_of(struct spent *l, enum spent_level level, int64_t row, uint32_t thread, size_t parent)
 {
-    int found = l->index.slots ? hash_index_find(&l->index, (uint64_t)row, level) : -1;
+    int found = hash_index_find(&l->index, (uint64_t)row, level);
     if (found >= 0)
         return (size_t)found;
     if (!grow_list(&l->elements, &l->capacity, l->count, sizeof *l->elements) || !grow_index(&l->index, l->count))
@@ -146,7 +146,7 @@ static int add_to_pair(struct spent *l, uint32_t from, uint32_t to, int64_t byte
 {
     uint64_t sender = l->threads[from].process;
     uint32_t receiver = (uint32_t)l->threads[to].process;
-    int found = l->pair_index.slots ? hash_index_find(&l->pair_index, sender, receiver) : -1;
+    int found = hash_index_find(&l->pair_index, sender, receiver);
     if (found < 0) {
         if (!grow_list(&l->pairs, &l->pair_capacity, l->pair_count, sizeof *l->pairs) ||
             !grow_index(&l->pair_index, l->pair_count))

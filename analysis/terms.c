@@ -35,7 +35,7 @@ int terms_number(struct terms *t, const struct activity *a, const struct path_pi
         return -1;
     uint32_t element = t->element[p->thread], peer = p->peer == ACTIVITY_NONE ? p->by | 1u << 31 : t->element[p->peer];
     uint64_t key = (uint64_t)p->is << 60 | (uint64_t)p->why << 56 | (uint64_t)(p->span & 0xffffff) << 32 | element;
-    int found = t->by_key.slots ? hash_index_find(&t->by_key, key, peer) : -1;
+    int found = hash_index_find(&t->by_key, key, peer);
     if (found >= 0)
         return found;
     if (!grow_list(&t->list, &t->capacity, t->count, sizeof *t->list) || !grow_index(&t->by_key, t->count))

@@ -13,7 +13,7 @@ static int find(const struct whatif_times *t, struct whatif_key key, uint64_t *o
     const int64_t words[] = {(int64_t)key.of, key.row, key.sender, key.span};
     *of = hash_fnv64(HASH_FNV64_START, words, sizeof words);
     *class = (uint32_t)key.is;
-    return t->index.slots ? hash_index_find(&t->index, *of, *class) : -1;
+    return hash_index_find(&t->index, *of, *class);
 }
 
 bool whatif_note(struct whatif_times *t, struct whatif_key key, int half, double ns, double per)

@@ -79,4 +79,14 @@ static inline bool grow_index(struct hash_index *x, size_t count)
     return true;
 }
 
+/** Adds a new key to an index of *count keys, and counts it. False: no memory. */
+static inline bool grow_index_put(struct hash_index *x, size_t *count, uint64_t instance, uint32_t ring, size_t number)
+{
+    if (!grow_index(x, *count))
+        return false;
+    hash_index_put(x, instance, ring, (uint32_t)number);
+    *count += 1;
+    return true;
+}
+
 #endif

@@ -38,10 +38,10 @@ static inline uint32_t hash_index_at(const struct hash_index *x, uint64_t instan
     return at;
 }
 
-/** The number that goes with the key, or -1. */
+/** The number that goes with the key, or -1; -1 as well of an index that has no slots yet. */
 static inline int hash_index_find(const struct hash_index *x, uint64_t instance, uint32_t ring)
 {
-    return (int)x->slots[hash_index_at(x, instance, ring)].number - 1;
+    return !x->slots ? -1 : (int)x->slots[hash_index_at(x, instance, ring)].number - 1;
 }
 
 /** Adds the key, or changes its number. */

@@ -210,21 +210,6 @@ static int close_message(struct mcap *m, size_t c, size_t begun)
 
 /* ---- channels and schemas ---------------------------------------------------------------------------------------- */
 
-/* The number of a key; -1: it is new. */
-static int number_of(const struct mcap *m, uint64_t key, uint32_t kind)
-{
-    return m->numbers.slots ? hash_index_find(&m->numbers, key, kind) : -1;
-}
-
-static int set_number(struct mcap *m, uint64_t key, uint32_t kind, size_t number)
-{
-    if (!grow_index(&m->numbers, m->number_count))
-        return BEZEL_ENOMEM;
-    hash_index_put(&m->numbers, key, kind, (uint32_t)number);
-    m->number_count++;
-    return 0;
-}
-
 /* What stands in a chunk before its first use, and once more in the summary. */
 static void define(struct mcap *m, struct mcap_bytes *list, size_t from)
 {
@@ -236,8 +221,9 @@ static size_t schema_of(struct mcap *m, const char *name)
 {
     struct mcap_bytes *list = &m->schema_list, *text = &m->scratch;
     uint64_t key = hash_fnv64(hash_fnv64(HASH_FNV64_START, name, strlen(name) + 1), text->at, text->n);
-    int known = number_of(m, key, OF_SCHEMA);
-    if (known < 0 && m->schema_count < NUMBERS_MOST && set_number(m, key, OF_SCHEMA, m->schema_count) == 0) {
+    int known = hash_index_find(&m->numbers, key, OF_SCHEMA);
+    if (known < 0 && m->schema_count < NUMBERS_MOST &&
+        grow_index_put(&m->numbers, &m->number_count, key, OF_SCHEMA, m->schema_count)) {
         char type[MCAP_TYPE_SIZE];
         size_t from = list->n, r = mcap_record(list, SCHEMA);
         known = (int)m->schema_count++;
@@ -265,7 +251,7 @@ static int add_channel(struct mcap *m, uint64_t key, uint32_t kind, const char *
     struct mcap_bytes *list = &m->channel_list;
     size_t schema = schema_of(m, name), number = m->channel_count;
     char pid[24];
-    if (schema == 0 || number >= NUMBERS_MOST || set_number(m, key, kind, number) != 0 ||
+    if (schema == 0 || number >= NUMBERS_MOST || !grow_index_put(&m->numbers, &m->number_count, key, kind, number) ||
         !grow_list(&m->channels, &m->channel_capacity, number, sizeof *m->channels))
         return -1;
     m->channels[m->channel_count++] = (struct channel){.messages = 0};
@@ -290,8 +276,8 @@ static int add_channel(struct mcap *m, uint64_t key, uint32_t kind, const char *
 static int channel_of(struct mcap *m, const struct record_item *item)
 {
     const struct model_process *p = item->process;
-    uint64_t key = (uint64_t)p->row << 8 | (item->aspect->id & 0xff);
-    int known = number_of(m, key, OF_LOSSES + 1);
+    uint64_t key = mcap_key(p, item->aspect);
+    int known = hash_index_find(&m->numbers, key, OF_LOSSES + 1);
     char topic[2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 4];
     if (known >= 0)
         return known;
@@ -319,7 +305,7 @@ static int note_loss(struct mcap *m, const struct record_item *loss)
 
 static int put_loss(struct mcap *m, const struct record_item *loss)
 {
-    int c = number_of(m, 0, OF_LOSSES);
+    int c = hash_index_find(&m->numbers, 0, OF_LOSSES);
     if (c < 0) {
         mcap_add(&m->scratch, mcap_loss_schema, strlen(mcap_loss_schema));
         c = add_channel(m, 0, OF_LOSSES, "bezel/lost", "lost", NULL);

@@ -15,6 +15,12 @@
  */
 void mcap_schema(struct mcap_bytes *b, const struct dict_aspect *a);
 
+/** The key of the channel of aspect `a` of process `p`, within a run. */
+static inline uint64_t mcap_key(const struct model_process *p, const struct dict_aspect *a)
+{
+    return (uint64_t)p->row << 8 | (a->id & 0xff);
+}
+
 enum { MCAP_TYPE_SIZE = sizeof "bezel/msg/" + DICT_NAME_MAX };
 
 /** The name that such a definition of aspect `name` has. Returns `type`. */

@@ -48,7 +48,7 @@ void perfetto_tracks_fini(struct perfetto_tracks *t)
 /* The track; *is_new: it is to be described. */
 static struct perfetto_track *track_of(struct perfetto_tracks *t, uint64_t uuid, bool *is_new)
 {
-    int known = t->index.slots ? hash_index_find(&t->index, uuid, 0) : -1;
+    int known = hash_index_find(&t->index, uuid, 0);
     *is_new = known < 0;
     if (known >= 0)
         return &t->list[known];

@@ -54,7 +54,7 @@ static uint64_t hash_of(const void *key, size_t n)
 static bool note(struct kafka *k, const void *key, size_t n, int64_t offset)
 {
     uint64_t hash = hash_of(key, n);
-    int at = k->index.slots ? hash_index_find(&k->index, hash, 0) : -1;
+    int at = hash_index_find(&k->index, hash, 0);
     if (at >= 0)
         return k->offsets[at] = offset, true;
     if (!grow_list(&k->offsets, &k->capacity, k->count, sizeof *k->offsets) || !grow_index(&k->index, k->count))
@@ -312,7 +312,7 @@ static int give(struct kafka *k, struct engine_message *m)
 static int last(struct engine *engine, const char *key, struct engine_message *m)
 {
     struct kafka *k = (struct kafka *)engine;
-    int at = k->index.slots ? hash_index_find(&k->index, hash_of(key, strlen(key)), 0) : -1;
+    int at = hash_index_find(&k->index, hash_of(key, strlen(key)), 0);
     if (at < 0)
         return 0;
     int err = seek(k, k->offsets[at]);

@@ -11,23 +11,9 @@
 
 enum { OF_ASPECT, OF_TOPIC, TOPIC_MAX = 2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 48 };
 
-static int number_of(const struct foxglove_channels *c, uint64_t key, uint32_t kind)
+static uint64_t topic_key(const char *topic)
 {
-    return c->numbers.slots ? hash_index_find(&c->numbers, key, kind) : -1;
-}
-
-static bool set_number(struct foxglove_channels *c, uint64_t key, uint32_t kind, size_t number)
-{
-    if (!grow_index(&c->numbers, c->number_count))
-        return false;
-    hash_index_put(&c->numbers, key, kind, (uint32_t)number);
-    c->number_count++;
-    return true;
-}
-
-static uint64_t key_of(const struct model_process *p, const struct dict_aspect *a)
-{
-    return (uint64_t)p->row << 8 | (a->id & 0xff);
+    return hash_fnv64(HASH_FNV64_START, topic, strlen(topic));
 }
 
 static char *describe(size_t id, const char *topic, const char *name, const char *schema, size_t *n)
@@ -55,7 +41,7 @@ static int add(struct foxglove_channels *c, const char *topic, const char *name,
 {
     struct foxglove_channel new = {.about = NULL};
     if (!grow_list(&c->list, &c->capacity, c->count, sizeof *c->list) ||
-        !set_number(c, hash_fnv64(HASH_FNV64_START, topic, strlen(topic)), OF_TOPIC, c->count) ||
+        !grow_index_put(&c->numbers, &c->number_count, topic_key(topic), OF_TOPIC, c->count) ||
         !(new.about = describe(c->count, topic, name, schema, &new.about_bytes)))
         return BEZEL_ENOMEM;
     c->list[c->count++] = new;
@@ -64,14 +50,14 @@ static int add(struct foxglove_channels *c, const char *topic, const char *name,
 
 static bool is_taken(const struct foxglove_channels *c, const char *topic)
 {
-    return number_of(c, hash_fnv64(HASH_FNV64_START, topic, strlen(topic)), OF_TOPIC) >= 0;
+    return hash_index_find(&c->numbers, topic_key(topic), OF_TOPIC) >= 0;
 }
 
 static int add_aspect(struct foxglove_channels *c, const struct model_process *p, const struct dict_aspect *a)
 {
     char topic[TOPIC_MAX];
     struct mcap_bytes schema = {.at = NULL};
-    if (number_of(c, key_of(p, a), OF_ASPECT) >= 0)
+    if (hash_index_find(&c->numbers, mcap_key(p, a), OF_ASPECT) >= 0)
         return 0;
     if (c->count == FOXGLOVE_CHANNELS) {
         c->left_out++;
@@ -86,7 +72,7 @@ static int add_aspect(struct foxglove_channels *c, const struct model_process *p
     mcap_schema(&schema, a);
     mcap_uint(&schema, 0, 1);
     int err = schema.short_of_memory ? BEZEL_ENOMEM : add(c, topic, a->name, (const char *)schema.at);
-    if (!err && !set_number(c, key_of(p, a), OF_ASPECT, c->count - 1))
+    if (!err && !grow_index_put(&c->numbers, &c->number_count, mcap_key(p, a), OF_ASPECT, c->count - 1))
         err = BEZEL_ENOMEM;
     free(schema.at);
     return err;
@@ -116,7 +102,7 @@ void foxglove_channels_fini(struct foxglove_channels *c)
 
 int foxglove_channels_put(struct foxglove_channels *c, const struct record_item *item)
 {
-    int number = item->r ? number_of(c, key_of(item->process, item->aspect), OF_ASPECT) : 0;
+    int number = item->r ? hash_index_find(&c->numbers, mcap_key(item->process, item->aspect), OF_ASPECT) : 0;
     if (number < 0)
         return -1;
     struct foxglove_channel *of = &c->list[number];

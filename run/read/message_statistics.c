@@ -31,7 +31,7 @@ struct message_reading {
 /* The row of an aspect; NULL if there is none. */
 static struct row *row_of(struct message_reading *r, int64_t process, uint32_t aspect)
 {
-    int i = r->index.slots ? hash_index_find(&r->index, (uint64_t)process, aspect) : -1;
+    int i = hash_index_find(&r->index, (uint64_t)process, aspect);
     return i < 0 ? NULL : &r->rows[i];
 }
 

@@ -173,16 +173,12 @@ static uint64_t path_hash(const char *path)
 
 static bool is_known(const struct run_streams *s, const char *path)
 {
-    return s->known.slots && hash_index_find(&s->known, path_hash(path), HASH_INDEX_NO_RING) >= 0;
+    return hash_index_find(&s->known, path_hash(path), HASH_INDEX_NO_RING) >= 0;
 }
 
 static int add_known(struct run_streams *s, const char *path)
 {
-    if (!grow_index(&s->known, s->known_count))
-        return BEZEL_ENOMEM;
-    hash_index_put(&s->known, path_hash(path), HASH_INDEX_NO_RING, 0);
-    s->known_count++;
-    return 0;
+    return grow_index_put(&s->known, &s->known_count, path_hash(path), HASH_INDEX_NO_RING, 0) ? 0 : BEZEL_ENOMEM;
 }
 
 /* ---- a stream ---------------------------------------------------------------------------------------------------- */

@@ -141,7 +141,7 @@ int64_t catalogue_process_of_row(const struct catalogue *c, int64_t row)
 
 int64_t catalogue_process(const struct catalogue *c, uint32_t node, uint64_t instance)
 {
-    return c->hash.slots ? hash_index_find(&c->hash, instance, node) : -1;
+    return hash_index_find(&c->hash, instance, node);
 }
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */

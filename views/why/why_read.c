@@ -83,7 +83,7 @@ static void take_gap(struct why_find *f)
 {
     const struct record_item *item = f->item;
     uint32_t thread = f->q->by_thread ? item->packet->thread : 0;
-    int found = f->last_index.slots ? hash_index_find(&f->last_index, (uint64_t)item->process->row, thread) : -1;
+    int found = hash_index_find(&f->last_index, (uint64_t)item->process->row, thread);
     if (found >= 0) {
         int64_t before = f->lasts[found].at;
         f->lasts[found].at = item->r ? item->at.ns : INT64_MAX; /* behind a loss it is not known */
