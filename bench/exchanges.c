@@ -27,10 +27,7 @@ static int make_key(const char *name, unsigned roles, struct key_secret *secret)
 {
     struct key_public public = {.roles = roles};
     char path[PATH_MAX];
-    int err = link_key_new(secret);
-    if (!err)
-        err = link_key_public(secret, public.bytes);
-    return err ? err : key_write_pair(dir, name, secret, &public, false, path, sizeof path);
+    return link_key_write_pair(dir, name, false, secret, &public, path, sizeof path);
 }
 
 static uint64_t loopback_bytes(void)

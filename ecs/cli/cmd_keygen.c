@@ -83,22 +83,22 @@ static int read_options(int argc, char **argv, struct request *q)
     return OPTIONS_GO_ON;
 }
 
-static int write_pair(const struct request *q, const struct key_secret *secret)
+static int write_pair(const struct request *q)
 {
-    char path[PATH_MAX] = "";
+    char path[PATH_MAX];
+    struct key_secret secret;
     struct key_public public = {.roles = q->roles};
     memcpy(public.nodes, q->nodes, sizeof public.nodes);
-    int err = link_key_public(secret, public.bytes);
-    if (!err && file_make_dirs(q->dir, 0700) != 0) {
+    if (file_make_dirs(q->dir, 0700) != 0) {
         log_error("BEZEL-KEYGEN", "cannot make folder %s: %s", q->dir, strerror(errno));
         return BEZEL_ESYS;
     }
-    if (!err)
-        err = key_write_pair(q->dir, q->name, secret, &public, q->replace, path, sizeof path);
+    int err = link_key_write_pair(q->dir, q->name, q->replace, &secret, &public, path, sizeof path);
+    key_forget(&secret);
     if (err == BEZEL_EBUSY)
         log_error("BEZEL-KEYGEN", "%s exists already: use another name, or --force to replace the old key", path);
     else if (err)
-        log_error("BEZEL-KEYGEN", "%s: %s%s", path[0] ? path : q->name, strerror(errno),
+        log_error("BEZEL-KEYGEN", "%s: %s%s", path[0] ? path : "cannot make a key", strerror(errno),
                   err == BEZEL_EPERM
                       ? ": its file system may be one that cannot keep keys from other users: name a folder "
                         "elsewhere (--dir)"
@@ -109,7 +109,6 @@ static int write_pair(const struct request *q, const struct key_secret *secret)
 int cmd_keygen(int argc, char **argv)
 {
     struct request q;
-    struct key_secret secret;
     char roles[KEY_ROLES_TEXT];
     int code = read_options(argc, argv, &q);
     if (code != OPTIONS_GO_ON)
@@ -119,13 +118,7 @@ int cmd_keygen(int argc, char **argv)
                   "cannot make keys: this libzmq was built without CURVE; install one with it, such as Debian's");
         return EXIT_FAILED;
     }
-    int err = link_key_new(&secret);
-    if (err)
-        log_error("BEZEL-KEYGEN", "cannot make a key: %s", strerror(errno));
-    else
-        err = write_pair(&q, &secret);
-    key_forget(&secret);
-    if (err)
+    if (write_pair(&q) != 0)
         return EXIT_FAILED;
     printf("%s/%s.key  secret: keep it on the machine that uses it\n", q.dir, q.name);
     printf("%s/%s.pub  public, roles %s: copy it into the folder of keys of everybody who is to accept it\n", q.dir,

@@ -36,7 +36,7 @@ void node_keys_name(const char *of, char name[KEY_NAME_MAX + 1])
 int node_keys_make(const struct node_keys *k, char name[KEY_NAME_MAX + 1])
 {
     const struct passwd *user = getpwuid(geteuid());
-    char host[TEXT_MAX] = "", of[2 * TEXT_MAX], path[PATH_MAX] = "";
+    char host[TEXT_MAX] = "", of[2 * TEXT_MAX], path[PATH_MAX];
     struct key_secret secret;
     struct key_public public = {.roles = KEY_OBSERVE, .nodes = "*"};
     (void)!gethostname(host, sizeof host - 1);
@@ -44,11 +44,7 @@ int node_keys_make(const struct node_keys *k, char name[KEY_NAME_MAX + 1])
     node_keys_name(of, name);
     int err = file_make_dirs(k->folder, 0700);
     if (!err)
-        err = link_key_new(&secret);
-    if (!err)
-        err = link_key_public(&secret, public.bytes);
-    if (!err)
-        err = key_write_pair(k->folder, name, &secret, &public, false, path, sizeof path);
+        err = link_key_write_pair(k->folder, name, false, &secret, &public, path, sizeof path);
     key_forget(&secret);
     if (err)
         log_error("BEZEL-NODE", "cannot make this workstation's key in %s: %s", k->folder, ulimit_reason(err));

@@ -204,4 +204,8 @@ bool link_has_keys(void);
 int link_key_new(struct key_secret *secret) BEZEL_MUST_CHECK;
 int link_key_public(const struct key_secret *secret, uint8_t public[KEY_BYTES]) BEZEL_MUST_CHECK;
 
+/** Makes a new pair, with the roles and nodes that *public has, and writes it: key_write_pair(). */
+int link_key_write_pair(const char *dir, const char *name, bool replace, struct key_secret *secret,
+                        struct key_public *public, char *path, size_t size) BEZEL_MUST_CHECK;
+
 #endif

@@ -34,6 +34,16 @@ int link_key_public(const struct key_secret *secret, uint8_t public[KEY_BYTES])
     return err;
 }
 
+int link_key_write_pair(const char *dir, const char *name, bool replace, struct key_secret *secret,
+                        struct key_public *public, char *path, size_t size)
+{
+    path[0] = '\0';
+    int err = link_key_new(secret);
+    if (!err)
+        err = link_key_public(secret, public->bytes);
+    return err ? err : key_write_pair(dir, name, secret, public, replace, path, size);
+}
+
 int link_keys_open(const char *own, const char *known, const char *server, struct link_keys *keys)
 {
     struct key_public public = {.roles = 0};

@@ -39,9 +39,7 @@ static void make_key(struct fixture *t, const char *name, unsigned roles, struct
 {
     struct key_public public = {.roles = roles, .nodes = "desk studio"};
     char path[PATH_MAX];
-    assert_int_equal(link_key_new(&keys->own), 0);
-    assert_int_equal(link_key_public(&keys->own, public.bytes), 0);
-    assert_int_equal(key_write_pair(t->keys, name, &keys->own, &public, false, path, sizeof path), 0);
+    assert_int_equal(link_key_write_pair(t->keys, name, false, &keys->own, &public, path, sizeof path), 0);
     if (bytes)
         memcpy(bytes, public.bytes, KEY_BYTES);
 }

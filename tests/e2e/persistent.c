@@ -10,6 +10,7 @@
 #include "mdr/command/command_server.h"
 #include "mdr/link/keyring.h"
 #include "tests/lib/begin.h"
+#include "tests/lib/key_pair.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
@@ -343,18 +344,15 @@ static void a_session_that_nobody_asks_for_any_more_ends_before_the_patience_doe
 static void what_keeps_a_session_from_its_collector_is_told(void **state)
 {
     struct link_keys keys = {.known = NULL};
-    struct key_public public = {.roles = KEY_OBSERVE};
     struct link *keyed;
-    char folder[96], path[128];
+    char folder[96];
     int64_t deadline = clock_now() + PATIENCE;
     (void)state;
     if (!link_has_keys())
         skip();
     snprintf(folder, sizeof folder, "%s/keys", s.dir);
     assert_int_equal(mkdir(folder, 0700), 0);
-    assert_int_equal(link_key_new(&keys.own), 0);
-    assert_int_equal(link_key_public(&keys.own, public.bytes), 0);
-    assert_int_equal(key_write_pair(folder, "collector", &keys.own, &public, false, path, sizeof path), 0);
+    keys.own = key_pair_new(folder, "collector", KEY_OBSERVE);
     assert_int_equal(keyring_open(folder, &keys.known), 0);
     assert_int_equal(link_bind("tcp://127.0.0.1:*", MESSAGE_MAX_BYTES, &keys, &keyed), 0);
     snprintf(s.collector, sizeof s.collector, "%s", link_endpoint(keyed));

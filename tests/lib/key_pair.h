@@ -16,9 +16,7 @@ static inline struct key_secret key_pair_new(const char *dir, const char *name, 
     struct key_secret secret;
     struct key_public public = {.roles = roles};
     char path[PATH_MAX];
-    assert_int_equal(link_key_new(&secret), 0);
-    assert_int_equal(link_key_public(&secret, public.bytes), 0);
-    assert_int_equal(key_write_pair(dir, name, &secret, &public, true, path, sizeof path), 0);
+    assert_int_equal(link_key_write_pair(dir, name, true, &secret, &public, path, sizeof path), 0);
     return secret;
 }
 

@@ -6,12 +6,12 @@
 #include "base/clock.h"
 #include "mdr/link/keyring.h"
 #include "mdr/link/link.h"
+#include "tests/lib/key_pair.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
 #include <arpa/inet.h>
-#include <limits.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
@@ -231,14 +231,10 @@ static struct link_keys server_keys, client_keys;
 static int set_up(void **state)
 {
     (void)state;
-    struct key_public public = {.roles = KEY_OBSERVE};
-    char path[PATH_MAX];
     scratch_make(folder);
     assert_int_equal(link_key_new(&server_keys.own), 0);
-    assert_int_equal(link_key_new(&client_keys.own), 0);
+    client_keys.own = key_pair_new(folder, "desk1", KEY_OBSERVE);
     assert_int_equal(link_key_public(&server_keys.own, client_keys.server), 0);
-    assert_int_equal(link_key_public(&client_keys.own, public.bytes), 0);
-    assert_int_equal(key_write_pair(folder, "desk1", &client_keys.own, &public, false, path, sizeof path), 0);
     assert_int_equal(keyring_open(folder, &server_keys.known), 0);
     return 0;
 }
