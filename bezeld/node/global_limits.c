@@ -94,18 +94,22 @@ static bool is_unjudged(const struct node *n, const struct message_judged *j)
 }
 
 /*
- * The time before judgement `j`, the one behind `was`, that was not judged; 0: none; -1: back to the manager before. A
- * manager that knows the state now, and counts more unknown time than before, and no violation as unknown in the
- * meantime, did not judge for that long. Nor did one that does not know the state of a limit, as it once did, because a
- * node has been missing for long, or the collector that evaluates it. What is open is not judged from then on.
+ * The time before judgement `j`, the one behind `was`, that was not judged; 0: none; -1: back to what was recorded
+ * before, by whichever manager. A manager that knows the state now, and counts more unknown time than before, beside
+ * violations that it counts as unknown since then, did not judge for that long. Nor did one that does not know the
+ * state of a limit, as it once did, because a node has been missing for long, or the collector that evaluates it. What
+ * is open is not judged from then on.
  */
 static int64_t gap_before(struct node *n, const struct message_judged *was, const struct message_judged *j)
 {
     bool is_first_of_all = n->judged.heard == 0 && n->judged.sequence == 1;
-    if (!was) /* the first judgement may have been late, after a gap that the manager knows */
-        return is_first_of_all && j->unknown > 0 ? j->unknown : -1;
-    int64_t grown = j->unknown - was->unknown, *unknown = &n->judged.unknown[j->limit];
-    if (was->limit != j->limit || j->violated < was->violated || grown <= 0) {
+    int64_t withdrawn = was && j->violated < was->violated ? was->violated - j->violated : 0;
+    int64_t grown = j->unknown - withdrawn - (was ? was->unknown : 0), *unknown = &n->judged.unknown[j->limit];
+    if (!was) { /* the first judgement may have been late, after a gap that the manager knows */
+        *unknown = 0;
+        return is_first_of_all && grown > 0 ? grown : -1;
+    }
+    if (was->limit != j->limit || grown <= 0) {
         *unknown = 0;
         return 0;
     }
@@ -196,18 +200,6 @@ static void record_limit(struct node *n, uint32_t i, const struct agent_limit *l
     node_record_violated(n, i, l->violated > 0);
 }
 
-/*
- * Of the first judgement that the node has of a manager which sent others before it: the reporter before fell silent,
- * or was this node, in an earlier life. For so long it may be that nothing was judged, and nobody counted that.
- */
-static int64_t unjudged_before(const struct node *n, const struct message_judged *j)
-{
-    int64_t silence = MANAGER_EXPIRY + 4 * n->options.experiment->adapt.every;
-    if (n->judged.sequence <= 1)
-        return 0;
-    return j->unknown < silence ? j->unknown : silence;
-}
-
 static void record(struct node *n, const struct message_judged *j, int64_t gap, int64_t now)
 {
     uint32_t i = j->limit;
@@ -217,7 +209,9 @@ static void record(struct node *n, const struct message_judged *j, int64_t gap, 
     n->judged.in_gap[i] = gap > 0 && l.state == LIMIT_UNKNOWN;
     if (gap > agent_reach(n->options.experiment, &n->options.experiment->limits[i]) && !goes_on)
         note_gap(n, i, gap, n->judged.in_gap[i], now);
-    l.unjudged = n->judged.unjudged[i] += gap < 0 ? unjudged_before(n, j) : gap;
+    /* Of what nobody told this node any part may not have been judged; who was told counts the rest (summary_node.c).
+     */
+    l.unjudged = n->judged.unjudged[i] = gap < 0 ? j->unknown : n->judged.unjudged[i] + gap;
     bool is_worse =
         isfinite(l.worst) && l.worst != n->judged.worst[i]; /* its manager may be killed before it says more */
     bool changed = l.state != n->limits.recorded[i].state || n->judged.recorded_at[i] == 0 || is_worse;
@@ -329,7 +323,7 @@ bool global_limits_receive(struct node *n, const struct message_judgement *j, in
         memset(judged->in_gap, 0, sizeof judged->in_gap);
         judged->count = 0;
     }
-    uint32_t before = judged->count, count = 0;
+    uint32_t before = j->sequence == judged->sequence + 1 ? judged->count : 0, count = 0;
     judged->by = j->leadership;
     judged->sequence = j->sequence;
     judged->last_received = now;

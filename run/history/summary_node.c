@@ -161,17 +161,14 @@ static const char open_query[] =
 static const char limit_query[] =
     "SELECT node, limits.at, \"limit\", limits.state, value, worst, settling, held, violated, unknown, last_violated,"
     " unjudged, epoch FROM limits JOIN processes ON processes.id = daemon"
-    " ORDER BY epoch, node, \"limit\", limits.at";
-
-static int64_t time_judged(const struct builtin_limit *l)
-{
-    return saturate_add(l->settling + l->held, l->violated + l->unknown);
-}
+    " ORDER BY epoch, (epoch > 0) * (settling + held + violated + unknown), node, \"limit\", limits.at";
 
 /*
- * Several nodes may record the same global limit of one manager (epoch). Its times are the manager's, so only the row
- * with the longest time is kept. What was not judged each counts for itself, while it was the reporter. Returns whether
- * `limit`, the row after the first `count`, is a copy of one of these; the longer one takes its place.
+ * Several nodes, or lives of a bezeld, may record the same global limit of one manager (epoch). Its times are the
+ * manager's, so only the row with the longest time is kept, which comes last. What was not judged each counts for
+ * itself, and with it all that was unknown before it was told: of that only what has become unknown since the row
+ * before adds to it, or all where that row may not have counted yet what it had as unknown. Returns whether `limit`,
+ * the row after the first `count`, is a copy of one of these, and takes its place.
  */
 static bool is_copy(struct builtin_limit *limits, size_t count, const struct builtin_limit *limit)
 {
@@ -179,10 +176,10 @@ static bool is_copy(struct builtin_limit *limits, size_t count, const struct bui
         struct builtin_limit *other = &limits[i];
         if (other->limit != limit->limit || other->epoch != limit->epoch)
             continue;
-        int64_t unjudged = saturate_add(other->unjudged, limit->unjudged);
-        if (time_judged(limit) > time_judged(other))
-            *other = *limit;
-        other->unjudged = unjudged < other->unknown ? unjudged : other->unknown;
+        int64_t unjudged = other->unjudged, counted = other->state == 0 ? unjudged : other->unknown;
+        int64_t since = saturate_sub(limit->unknown, counted);
+        *other = *limit;
+        other->unjudged = saturate_add(unjudged, since < 0 ? 0 : since < limit->unjudged ? since : limit->unjudged);
         return true;
     }
     return false;

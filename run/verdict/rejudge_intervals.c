@@ -254,9 +254,14 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
+static int64_t run_time(const struct summary *s, uint32_t node, int64_t at)
+{
+    return run_clock_at(&s->nodes[node].run_clock, at).ns;
+}
+
 static void add_gap(const struct summary *s, struct interval_judge *j, struct history_gap *g, int64_t length)
 {
-    int64_t begin = run_clock_at(&s->nodes[g->node].run_clock, g->begin).ns;
+    int64_t begin = run_time(s, g->node, g->begin);
     j->gaps[j->gap_count++] = (struct interval_gap){
         .gap = g, .begin = begin, .end = saturate_add(begin, length), .ahead = saturate_sub(begin, g->begin)};
 }
@@ -268,14 +273,29 @@ static void add_tail(const struct summary *s, struct interval_judge *j)
     for (size_t i = 0; i < s->series_count; i++) {
         const struct history_series *of = &s->series[i];
         bool is_its = of->limit == j->limit && of->node < s->node_count;
-        if (is_its && (!last || run_clock_at(&s->nodes[of->node].run_clock, of->last_at).ns >
-                                    run_clock_at(&s->nodes[last->node].run_clock, last->last_at).ns))
+        if (is_its && (!last || run_time(s, of->node, of->last_at) > run_time(s, last->node, last->last_at)))
             last = of;
     }
     if (!last || last->open)
         return;
     j->tail = (struct history_gap){.node = last->node, .limit = j->limit, .begin = last->last_at, .end = INT64_MAX};
     add_gap(s, j, &j->tail, INT64_MAX);
+}
+
+/*
+ * Whether a gap that reaches back to what its node had recorded before holds what another node recorded meanwhile: that
+ * was judged, and is not known apart from what was not.
+ */
+static bool is_recorded_elsewhere(const struct summary *s, const struct history_gap *g)
+{
+    int64_t begin = run_time(s, g->node, g->begin), end = run_time(s, g->node, g->end);
+    for (size_t i = 0; i < s->series_count && g->restarted; i++) {
+        const struct history_series *of = &s->series[i];
+        if (of->limit == g->limit && of->node != g->node && of->node < s->node_count &&
+            run_time(s, of->node, of->last_at) > begin && run_time(s, of->node, of->begin) < end)
+            return true;
+    }
+    return false;
 }
 
 /* The gaps of a limit that was judged at other times. */
@@ -287,6 +307,10 @@ static int find_gaps(const struct interval_replay *r, struct interval_judge *j)
         struct history_gap *g = &s->gaps[i];
         if (g->limit != j->limit || g->node >= s->node_count || g->begin >= g->end)
             continue;
+        if (is_recorded_elsewhere(s, g)) {
+            g->why = "another node recorded it in the meantime";
+            continue;
+        }
         add_gap(s, j, g, g->end - g->begin);
     }
     if (j->gaps)
@@ -400,8 +424,8 @@ static void take_tail(struct interval_replay *r, const struct interval_judge *j)
  */
 static void drop_rest(struct interval_replay *r, const struct interval_judge *j)
 {
-    for (size_t i = 0; i < j->gap_count; i++)
-        if (j->gaps[i].gap != &j->tail && j->gaps[i].gap->doubtful > 0)
+    for (size_t i = 0; i < r->s->gap_count; i++)
+        if (r->s->gaps[i].limit == j->limit && (!r->s->gaps[i].judged || r->s->gaps[i].doubtful > 0))
             return;
     for (size_t i = 0; i < r->s->limit_count; i++)
         if (r->s->limits[i].limit == j->limit && r->s->limits[i].unjudged < r->e->adapt.every)

@@ -118,6 +118,17 @@ TEST_WITH(open_node, close_node, the_time_before_a_managers_first_judgement_was_
     assert_int_equal(node->judged.unjudged[0], CLOCK_S);
 }
 
+/* Nobody told this node what became of the time for which another one was told, or it in an earlier life. */
+TEST_WITH(open_node, close_node, what_was_unknown_while_others_were_told_may_not_have_been_judged)
+{
+    int64_t now = clock_now();
+    judge_unknown(9, false, CLOCK_S, 12 * CLOCK_S, now);
+    assert_int_equal(node->judged.unjudged[0], 12 * CLOCK_S);
+    judge_unknown(10, false, 2 * CLOCK_S, 12 * CLOCK_S, now + CLOCK_S);
+    judge_unknown(40, false, 5 * CLOCK_S, 15 * CLOCK_S, now + 7 * CLOCK_S);
+    assert_int_equal(node->judged.unjudged[0], 15 * CLOCK_S);
+}
+
 /* A limit over all nodes is unknown since one is missing: for long, that time counts as not judged. */
 TEST_WITH(open_node, close_node, the_time_for_which_a_node_is_missing_was_not_judged)
 {

@@ -283,21 +283,24 @@ TEST_WITH(scratch_begin, scratch_end, a_violation_that_is_open_lasts_as_long_as_
 /* Node 1 recorded it for the second manager, node 2 for the first; both for the third, for which 2 has it longer. */
 TEST_WITH(scratch_begin, scratch_end, a_limit_on_the_whole_is_told_in_the_order_of_managers)
 {
-    struct summary *s =
-        load(NODE "INSERT INTO nodes VALUES(2, 'lab', randomblob(16), zeroblob(16), 0, 'lab', 1, 0);" PROCESS
-                  " dictionary, overwrites) VALUES(1, 1, 1, 1, 1, 1, 'bezeld', '', 0, 'a', '', 0);" PROCESS
-                  " dictionary, overwrites) VALUES(2, 2, 2, 2, 2, 1, 'bezeld', '', 0, 'b', '', 0);"
-                  "CREATE TABLE t(daemon, at, epoch, held);"
-                  "INSERT INTO t VALUES(1, 7, 2, 20), (2, 5, 1, 10), (1, 8, 3, 30), (2, 9, 3, 31);"
-                  "INSERT INTO limits SELECT daemon, at, 0, 2, 0, 0, 0, held, 0, 5, 0, 2, epoch, 0 FROM t;"
-                  "DROP TABLE t");
+    struct summary *s = load(
+        NODE "INSERT INTO nodes VALUES(2, 'lab', randomblob(16), zeroblob(16), 0, 'lab', 1, 0);" PROCESS
+             " dictionary, overwrites) VALUES(1, 1, 1, 1, 1, 1, 'bezeld', '', 0, 'a', '', 0);" PROCESS
+             " dictionary, overwrites) VALUES(2, 2, 2, 2, 2, 1, 'bezeld', '', 0, 'b', '', 0);"
+             "CREATE TABLE t(daemon, at, epoch, held, unknown, unjudged);"
+             "INSERT INTO t VALUES(1, 7, 2, 20, 5, 2), (2, 5, 1, 10, 5, 2), (2, 9, 3, 31, 9, 8), (1, 8, 3, 30, 5, 2),"
+             " (2, 9, 4, 31, 9, 2), (1, 12, 4, 40, 12, 12);"
+             "INSERT INTO limits SELECT daemon, at, 0, 2 * (epoch != 4), 0, 0, 0, held, 0, unknown, 0, unjudged, "
+             "epoch, 0 FROM t;"
+             "DROP TABLE t");
     assert_non_null(s);
-    assert_int_equal(s->limit_count, 3);
-    for (int i = 0; i < 3; i++)
+    assert_int_equal(s->limit_count, 4);
+    for (int i = 0; i < 4; i++)
         assert_int_equal(s->limits[i].epoch, 1 + i);
     assert_int_equal(s->limits[2].held, 31);
     assert_int_equal(s->limits[1].unjudged, 2);
-    assert_int_equal(s->limits[2].unjudged, 4); /* each saw its part of it */
+    assert_int_equal(s->limits[2].unjudged, 2 + 9 - 5); /* no more has become unknown since node 1 had its part */
+    assert_int_equal(s->limits[3].unjudged, 12);        /* node 2 may not have counted yet what was unknown there */
     summary_free(s);
 }
 

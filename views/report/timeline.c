@@ -66,7 +66,7 @@ static const char *gap_cause(const struct report *r, const struct history_gap *g
         return "bezel-resmgr did not judge it";
     if (report_is_global(r, g->limit))
         return g->restarted
-                   ? "bezel-resmgr was started again"
+                   ? "bezel-resmgr, or the bezeld that records what it judges, was started again"
                    : "bezel-resmgr was stopped, had no CPU, or lacked the values of a node or of the collector";
     return g->restarted ? "bezeld was started again" : "bezeld was stopped, or had no CPU";
 }
