@@ -196,6 +196,14 @@ void bezel_emit_again(struct bezel_aspect *aspect, const uint64_t *values)
     emit(aspect, values, BEZEL_TIME_AGAIN, 0, CALLERS_STACK);
 }
 
+void bezel_span_declare(struct bezel_aspect *aspect)
+{
+    uint32_t level = enter_level(CALLERS_STACK);
+    (void)declare_and_ask(aspect);
+    if (level < SENSOR_LEVELS)
+        bezel_leave(sensor_writer(level));
+}
+
 /* ---- Ahead of time ----------------------------------------------------------------------------------------------- */
 
 static int init_level(uint32_t level, bool lock)

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 BEZEL_ASPECT(plain, (int64, number, "1"));
+BEZEL_SPAN(work);
 
 /* ---- What processes do ------------------------------------------------------------------------------------------- */
 
@@ -54,6 +55,13 @@ static void record_without_room(void)
     have_no_room();
     for (int i = 0; i < 100; i++)
         bezel_record(plain, i);
+}
+
+static void work_without_room(void)
+{
+    have_no_room();
+    for (int i = 0; i < 100; i++)
+        bezel_end(work, bezel_begin(work));
 }
 
 /* Runs `body` in a child, to its end. */
@@ -116,8 +124,9 @@ static void have_all_kinds_of_children(void *unused)
     must(pthread_join(thread, NULL) == 0);
     signal(SIGUSR1, have_a_child_in_a_handler);
     raise(SIGUSR1);
-    for (int i = 0; i < 3; i++)
-        in_a_child(record_without_room);
+    in_a_child(record_without_room);
+    in_a_child(work_without_room);
+    in_a_child(work_without_room);
     bezel_record(plain, 1);
 }
 

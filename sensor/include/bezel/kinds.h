@@ -200,23 +200,6 @@ typedef struct {
 #ifndef BEZEL_OFF
 
 /**
- * Whether a span of `aspect` is to be recorded. The clock is chosen at the process's first record; if there was none,
- * it is chosen now, because both readings of a span must be of one clock. In a signal handler, which cannot wait for
- * that, the answer is no.
- */
-static inline int bezel_span_wanted(const struct bezel_aspect *aspect)
-{
-    const uint32_t *enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
-    if (__builtin_expect(enable == &bezel_enable_unset, 0)) {
-        (void)bezel_thread_init(0);
-        enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
-        if (enable == &bezel_enable_unset)
-            return 0;
-    }
-    return __atomic_load_n(enable, __ATOMIC_RELAXED) != BEZEL_DISABLED; /* relaxed: late by a record is in time */
-}
-
-/**
  * Time from `begun` to `ended` in ns; -1 if it is not known: also where one is of the counter and the other of the
  * kernel's clock (BEZEL_KERNEL_TIME). Such a difference is far above any span.
  */
@@ -240,6 +223,9 @@ extern "C" {
 /* `begun` of a span that has no place: it is plain, or there was none. */
 enum { BEZEL_SPAN_UNSEEN_ = 1 };
 
+/** Declares `aspect` as its first record would. That chooses the clock: both readings of a span must be of one. */
+BEZEL_API void bezel_span_declare(struct bezel_aspect *aspect);
+
 /**
  * Takes a place for the open span of `aspect` that began at `ticks`. Returns its `begun`: where the place is, or
  * BEZEL_SPAN_UNSEEN_. ..._receiving() frees that of the thread's bezel_receiving() before. ..._close() frees the place
@@ -255,6 +241,17 @@ extern BEZEL_API __thread uint32_t bezel_receives __attribute__((tls_model("init
 #ifdef __cplusplus
 }
 #endif
+
+/** Whether a span of `aspect` is to be recorded, or counted as lost: also where it cannot be declared yet. */
+static inline int bezel_span_wanted(struct bezel_aspect *aspect)
+{
+    const uint32_t *enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
+    if (__builtin_expect(enable == &bezel_enable_unset, 0)) {
+        bezel_span_declare(aspect);
+        enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
+    }
+    return __atomic_load_n(enable, __ATOMIC_RELAXED) != BEZEL_DISABLED; /* relaxed: late by a record is in time */
+}
 
 static inline void bezel_received_end_(void)
 {
