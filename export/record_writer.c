@@ -18,7 +18,7 @@ struct record_writer {
     enum record_writer_format format;
     struct csv *csv;
     int64_t second; /* of `clock` */
-    char clock[16], date[16];
+    char clock[16], date[24];
 };
 
 const char *record_writer_proof(enum record_proof proof)
@@ -101,7 +101,7 @@ static void put_name(FILE *out, const char *name)
     put_plain(out, name, strlen(name));
 }
 
-/* The local time of day, to the ns; the date before it, on a line of its own, where it has changed. */
+/* The local time of day, to the ns; date and zone before it, on a line of their own, where they have changed. */
 static void put_time(struct record_writer *w, struct clock_reading at)
 {
     int64_t second = at.ns / CLOCK_S, ns = at.ns % CLOCK_S;
@@ -114,7 +114,7 @@ static void put_time(struct record_writer *w, struct clock_reading at)
         snprintf(w->clock, sizeof w->clock, "?");
         if (localtime_r(&seconds, &tm)) {
             strftime(w->clock, sizeof w->clock, "%H:%M:%S", &tm);
-            strftime(date, sizeof date, "%F", &tm);
+            strftime(date, sizeof date, "%F UTC%z", &tm);
         }
         if (strcmp(date, w->date) != 0)
             fprintf(w->out, "-- %s --\n", date);

@@ -9,6 +9,7 @@
 #include "run/history/summary.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* Reads the digits behind the point of a second at *p, and moves *p behind them. */
@@ -20,12 +21,17 @@ static int64_t read_fraction(const char **p)
     return ns;
 }
 
-/* Reads a time of the clock on the wall; without a date it is of the day of `near`, ns since 1970. */
+/*
+ * Reads a time of the clock on the wall: local time, or UTC where it says so, as reports and pages do. Without a date
+ * it is of the day of `near`, ns since 1970.
+ */
 static bool read_clock(const char *text, int64_t near, int64_t *ns)
 {
+    const char *zone = strpbrk(text, "UZ");
+    bool utc = zone && (strcmp(zone, "UTC") == 0 || strcmp(zone, "Z") == 0);
     time_t seconds = near > INT64_MIN ? (time_t)(near / CLOCK_S) : time(NULL);
     struct tm day;
-    if (!localtime_r(&seconds, &day))
+    if (!(utc ? gmtime_r(&seconds, &day) : localtime_r(&seconds, &day)))
         return false;
     struct tm tm = day;
     const char *rest = strptime(text, "%Y-%m-%d", &tm);
@@ -43,8 +49,8 @@ static bool read_clock(const char *text, int64_t near, int64_t *ns)
         return false;
     int64_t fraction = read_fraction(&rest);
     tm.tm_isdst = -1;
-    *ns = saturate_ns((int64_t)mktime(&tm) * CLOCK_S) + fraction;
-    return *rest == '\0';
+    *ns = saturate_ns((int64_t)(utc ? timegm(&tm) : mktime(&tm)) * CLOCK_S) + fraction;
+    return *rest == '\0' || (utc && rest + strspn(rest, " ") == zone);
 }
 
 /* CLOCK_REALTIME of the run's start; 0: it has none. */

@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 /** The forms of a time, for a help text. */
-#define COMMAND_TIMES "[YYYY-MM-DD ]HH:MM[:SS[.FRACTION]], \"6.160 s\" after the start of the run, or ns since 1970"
+#define COMMAND_TIMES                                                                                                  \
+    "[YYYY-MM-DD ]HH:MM[:SS[.FRACTION]][ UTC], \"6.160 s\" after the start of the run, or ns since 1970"
 
 /** Options of commands that choose records. `w`: a struct with these as they were written, and the filter. */
 #define COMMAND_FILTER(w)                                                                                              \
@@ -30,10 +31,10 @@
     }
 
 /**
- * Reads `text`, the value of `option`: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]] of the local time, without a
- * date on the day of `near`, ns since 1970 (INT64_MIN: today); a duration since the start of run directory `run`, as in
- * the report (NULL: it has none here); or ns since 1970. `text` NULL: leaves *ns as it is. Returns OPTIONS_GO_ON, or
- * EXIT_USAGE after saying what is wrong.
+ * Reads `text`, the value of `option`: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]] of the local time, or of UTC if it ends so,
+ * without a date on the day of `near`, ns since 1970 (INT64_MIN: today); a duration since the start of run directory
+ * `run`, as in the report (NULL: it has none here); or ns since 1970. `text` NULL: leaves *ns as it is. Returns
+ * OPTIONS_GO_ON, or EXIT_USAGE after saying what is wrong.
  */
 int command_read_time(const char *option, const char *text, const char *run, int64_t near,
                       int64_t *ns) BEZEL_MUST_CHECK;
