@@ -185,7 +185,7 @@
     FIELD(INT,   limit, "1",          "index in the experiment's list")                                                \
     FIELD(ENUM,  state, LABELS_STATE, "its state")                                                                     \
     FIELD(FLOAT, value, "1",          "of the process furthest from holding it")                                       \
-    FIELD(INT,   gap,   "ns",         "time before it that was not judged; 0: none; -1: all before this daemon began")
+    FIELD(INT,   gap,   "ns",         "time before it that was not judged; 0: none; negative: all since the daemon before judged, or if none did, for so long")
 
 /** What the policy finds or does beyond the polling period; each time that it changes. */
 #define BUILTIN_CONCLUSION_FIELDS(KEY, FIELD)                                                                          \

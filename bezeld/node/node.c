@@ -191,6 +191,8 @@ int node_open(const struct node_options *options, struct node **out)
     memcpy(n->clock.identity, hello.clock, sizeof n->clock.identity);
     memcpy(n->uuid, hello.uuid, sizeof n->uuid);
     node_clock_start(n);
+    if (external_since(n->external) > 0)
+        agent_judges_since(n->agent, external_since(n->external), true);
     node_rt_setup(n);
     int64_t now = clock_now();
     n->last_received = now;

@@ -53,8 +53,8 @@ static int observe_begin(void *context, const char *name, enum message_role role
     bool is_new = n->clock.began > 0 && started >= (uint64_t)n->clock.began;
     if (slot >= 0 && is_new)
         agent_process_began(n->agent, slot, (int64_t)started);
-    if (role == ROLE_SUT && is_new && !node_resumed(n)) /* else the gap reaches back to the life before */
-        agent_program_began(n->agent, (int64_t)started);
+    if (role == ROLE_SUT && is_new)
+        agent_judges_since(n->agent, (int64_t)started, false);
     return slot;
 }
 

@@ -143,6 +143,9 @@ bool window_left(const struct window *w, uint64_t instance);
  */
 bool window_trace(struct window *w, uint32_t birth, uint8_t uuid[16]);
 
+/** The birth of the window, of whichever daemon created it. */
+uint32_t window_birth(const struct window *w);
+
 /** Whether the window in folder `dir` is one of run `run` and of trace `trace`, as window_trace() made it. */
 bool window_is_of(const char *dir, const uint8_t run[16], const uint8_t trace[16]);
 

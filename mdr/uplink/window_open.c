@@ -169,6 +169,11 @@ bool window_trace(struct window *w, uint32_t birth, uint8_t uuid[16])
     return created;
 }
 
+uint32_t window_birth(const struct window *w)
+{
+    return w->file->birth;
+}
+
 bool window_is_of(const char *dir, const uint8_t run[16], const uint8_t trace[16])
 {
     uint8_t head[offsetof(struct window_file, freed)], uuid[16];

@@ -228,13 +228,13 @@ void agent_process_began(struct agent *agent, int slot, int64_t at)
         p->began = at;
 }
 
-void agent_program_began(struct agent *agent, int64_t at)
+void agent_judges_since(struct agent *agent, int64_t at, bool resumes)
 {
     const struct experiment *e = agent->experiment;
     for (uint32_t i = 0; i < e->limit_count; i++) {
         int metric = e->limits[i].metric;
-        if (metric != LIMIT_ON_SENSOR_CPU && !experiment_metric_is_built_in(e->metrics[metric].kind))
-            limit_judge_since(&agent->judges[i], at);
+        if (resumes || (metric != LIMIT_ON_SENSOR_CPU && !experiment_metric_is_built_in(e->metrics[metric].kind)))
+            limit_judge_since(&agent->judges[i], at, resumes);
     }
 }
 

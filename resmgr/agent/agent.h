@@ -50,7 +50,8 @@ struct agent_limit {
     double worst; /* the value furthest from holding since judgement began, as `value` is; NaN: none yet */
     int64_t settling, held, violated, unknown;
     int64_t unjudged;      /* part of `unknown`: gaps */
-    int64_t gap;           /* ns before this instant that were not judged; 0: none; -1: it is the first one, in time */
+    int64_t gap;           /* ns before this instant that were not judged; 0: none; -1: it is the first one, in time;
+                              less: the first of an agent that resumes, and so long ago the one before it began */
     int64_t last_violated; /* time of the last instant in violation, settling included; 0: never */
 };
 
@@ -93,10 +94,11 @@ int agent_process_add(struct agent *agent, const char *name) BEZEL_MUST_CHECK;
 void agent_process_began(struct agent *agent, int slot, int64_t at);
 
 /**
- * A program of the node began to record at `at`, when the agent was there already: since then there is something to
- * judge for limits on records. Of several calls before the first step the earliest counts.
+ * Since `at` there is something to judge: for limits on records, as a program of the node began to record when the
+ * agent was there already; or (`resumes`) for all, as an agent before this one began, which may have judged none of it.
+ * Of several calls before the first step the earliest counts; behind one with `resumes` no other does.
  */
-void agent_program_began(struct agent *agent, int64_t at);
+void agent_judges_since(struct agent *agent, int64_t at, bool resumes);
 
 /** The process in `slot` ended: its values are dropped, judged time stays. Its watches are no longer valid. */
 void agent_process_remove(struct agent *agent, int slot);

@@ -11,10 +11,12 @@ void limit_judge_start(struct limit_judge *j, const struct experiment_limit *lim
     *seen = (struct agent_limit){.worst = NAN, .slot = -1};
 }
 
-void limit_judge_since(struct limit_judge *j, int64_t since)
+void limit_judge_since(struct limit_judge *j, int64_t since, bool resumes)
 {
-    if (!j->began && (j->since == 0 || since < j->since))
-        j->since = since;
+    if (j->began || j->resumes || (j->since != 0 && since >= j->since))
+        return;
+    j->since = since;
+    j->resumes = resumes;
 }
 
 void limit_judge_begin(struct limit_judge *j, int64_t now)
@@ -121,12 +123,16 @@ static void limit_judge_add_gap(struct agent_limit *seen, int64_t passed)
     seen->unknown += passed;
 }
 
-/* ns for which this instant stands; the first one for none, unless it is so late that they are a gap. */
+/*
+ * ns for which this instant stands; the first one for none, unless it is so late that they are a gap. Whether the first
+ * one of an agent that resumes is behind a gap, the records of the agent before it tell.
+ */
 static int64_t limit_judge_passed(const struct limit_judge *j)
 {
     if (j->began)
         return j->now - j->before;
-    return j->since > 0 && j->now - j->since > j->reach ? j->now - j->since : 0;
+    bool is_late = j->since > 0 && !j->resumes && j->now - j->since > j->reach;
+    return is_late ? j->now - j->since : 0;
 }
 
 /* Adds the time since the instant before, in the state that this instant found. */
@@ -134,7 +140,7 @@ static void limit_judge_account(struct limit_judge *j, enum limit_state state, b
 {
     struct agent_limit *seen = j->seen;
     int64_t passed = limit_judge_passed(j);
-    seen->gap = j->began ? 0 : -1;
+    seen->gap = j->began ? 0 : j->resumes ? j->since - j->now : -1;
     if ((seen->known || j->open) && !j->ever_known) {
         j->ever_known = true;
         j->first_known = j->now;

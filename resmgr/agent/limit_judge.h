@@ -44,7 +44,8 @@ struct limit_judge {
 
     bool began, ever_known;
     int64_t before, first_known; /* the instant before; the instant of the first known value */
-    int64_t since;               /* limit_judge_since(); 0: not called */
+    int64_t since;               /* limit_judge_since(), as the next one is; 0: not called */
+    bool resumes;
 
     /* Of the instant that is being judged. */
     int64_t now;
@@ -65,9 +66,12 @@ struct limit_judge {
 void limit_judge_start(struct limit_judge *j, const struct experiment_limit *limit, int64_t settling, int64_t reach,
                        struct agent_limit *seen);
 
-/** Before the first instant: there has been something to judge since `since`. Where that is longer ago than the reach,
- * the time until the first instant is a gap; else it does not count. */
-void limit_judge_since(struct limit_judge *j, int64_t since);
+/**
+ * Before the first instant: there has been something to judge since `since`. Where that is longer ago than the reach,
+ * the time until the first instant is a gap; else it does not count. `resumes`: a judge before this one may have judged
+ * some of it; the gap of the first instant is negative, and counts in no sum (agent.h).
+ */
+void limit_judge_since(struct limit_judge *j, int64_t since, bool resumes);
 
 void limit_judge_begin(struct limit_judge *j, int64_t now);
 

@@ -232,15 +232,15 @@ static struct history_gap *gap_to_absorb(const struct history *h, const struct h
 }
 
 /*
- * Nothing is known of the gap: a violation ends there, and the line of values is broken. A gap of -1 reaches back to
- * what the daemon before has observed, and none reaches further.
+ * Nothing is known of the gap: a violation ends there, and the line of values is broken. A negative one reaches back to
+ * what the daemon before has observed, or else to its begin, as far as that is known. None reaches further.
  */
 static void follow_gap(struct history *h, struct history_series *s, int64_t at, int64_t gap)
 {
-    int64_t begin = gap < 0 ? s->last_at : saturate_add(at, -gap);
-    begin = begin < s->last_at ? s->last_at : begin;
     bool is_first = s->last_at == 0; /* of this limit: its first judgement was late */
-    if (gap == 0 || (is_first ? gap < 0 : begin < s->begin) || begin >= at)
+    int64_t begin = gap > 0 ? saturate_sub(at, gap) : is_first ? saturate_add(at, gap) : s->last_at;
+    begin = begin < s->last_at ? s->last_at : begin;
+    if (gap == 0 || (is_first ? gap == -1 : begin < s->begin) || begin >= at)
         return;
     s->begin = is_first ? begin : s->begin;
     struct history_gap *g = gap < 0 ? NULL : gap_to_absorb(h, s);

@@ -34,15 +34,15 @@ static struct history_gap *gap_behind(struct summary *s, const struct builtin_li
     return found;
 }
 
-/* Adds a later life to *into. What the earlier one counted is stored up to the time of its row. */
+/* Adds a later life to *into, or to none, where `at` is 0. What that counted is stored up to the time of its row. */
 static void join_life(struct summary *s, const struct experiment *e, struct builtin_limit *into,
                       const struct builtin_limit *later)
 {
     struct builtin_limit sum = *later;
     struct history_gap *gap = gap_behind(s, into);
     int64_t between = 0;
-    if (gap) {
-        gap->begin = into->at;
+    if (gap && (into->at > 0 || gap->end <= later->at)) {
+        gap->begin = into->at > 0 ? into->at : gap->begin;
         between = gap->end - gap->begin;
     }
     sum.worst = worse(e, into->limit, into->worst, later->worst);
@@ -59,12 +59,13 @@ void rejudge_join(struct summary *s, const struct experiment *e)
 {
     size_t kept = 0;
     for (size_t i = 0; i < s->limit_count; i++) {
-        const struct builtin_limit *l = &s->limits[i];
+        const struct builtin_limit l = s->limits[i];
         struct builtin_limit *before = kept ? &s->limits[kept - 1] : NULL;
-        if (before && l->epoch == 0 && before->epoch == 0 && before->node == l->node && before->limit == l->limit)
-            join_life(s, e, before, l);
-        else
-            s->limits[kept++] = *l;
+        bool is_local = l.epoch == 0;
+        if (!is_local || !before || before->epoch != 0 || before->node != l.node || before->limit != l.limit)
+            s->limits[kept++] = is_local ? (struct builtin_limit){.node = l.node, .limit = l.limit, .worst = NAN} : l;
+        if (is_local)
+            join_life(s, e, &s->limits[kept - 1], &l);
     }
     s->limit_count = kept;
 }

@@ -103,6 +103,23 @@ static void replay_watch(struct replay *r, struct replay_process *p, const struc
     }
 }
 
+/*
+ * Since when the counters of process `p` are read, from 0 on: a node that is there already sees it begin
+ * (bezeld/node/observer.c). 0: its first reading shows no growth.
+ */
+static int64_t replay_began(const struct replay *r, const struct replay_process *p)
+{
+    int64_t node = INT64_MAX;
+    for (size_t i = 0; i < r->s->process_count; i++) {
+        const struct summary_process *of = &r->s->processes[i];
+        if (of->node == r->node && of->role == ROLE_DAEMON && of->started < node)
+            node = of->started;
+    }
+    if (p->begin <= r->from || p->p->started < node)
+        return 0;
+    return p->p->started > r->from ? p->p->started : r->from;
+}
+
 static void replay_begin_process(struct replay *r, struct replay_process *p, const struct dict *d)
 {
     memset(p->attempts, 0, sizeof p->attempts);
@@ -122,8 +139,9 @@ static void replay_begin_process(struct replay *r, struct replay_process *p, con
             p->attempts[p->p->books[i].aspect] = 1;
             counted = true;
         }
-    if (counted)
-        agent_process_began(r->agent, p->slot, r->from);
+    int64_t began = counted ? r->from : replay_began(r, p);
+    if (began > 0)
+        agent_process_began(r->agent, p->slot, began);
     replay_watch(r, p, d);
 }
 

@@ -186,6 +186,9 @@ void external_reader(const char *dir, char reader[EXTERNAL_READER_MAX + 1]);
  */
 bool external_resumed(const struct external *x);
 
+/** When the run's first external sensor began here; 0: this is it. */
+int64_t external_since(const struct external *x);
+
 /**
  * Makes a clean external_close() leave the living processes to the run, which goes on: its next external sensor finds
  * them again, and begins its session anew in them. Without it nobody is expected to read them for this run.

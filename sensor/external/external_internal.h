@@ -75,6 +75,7 @@ struct external {
     bool goes_on;     /* external_go_on() */
     bool run_ends;    /* external_end_run() was called */
     bool resumed;     /* external_resumed() */
+    int64_t since;    /* external_since() */
     bool spool_full;
     uint32_t left_out; /* segments without a place at the last look; at least 1 if it could not read the whole folder */
     int folder_error; /* errno if the last look could not read the whole folder, unless files or memory were short; else

@@ -106,6 +106,12 @@ static void name_self(struct external *x)
     x->self_executable[n > 0 ? n : 0] = '\0';
 }
 
+/* ns since the window was made; its birth counts ms, and wraps. */
+static int64_t begun_ago(const struct external *x)
+{
+    return ((uint32_t)(x->run_started / CLOCK_MS) - window_birth(x->window)) * (int64_t)CLOCK_MS;
+}
+
 int external_open(const struct external_options *options, struct external **out)
 {
     uint64_t left = 0;
@@ -130,6 +136,8 @@ int external_open(const struct external_options *options, struct external **out)
         err = window_open(&x->folder, options->run, options->uuid, options->window_bytes, &x->window, &left);
     if (!err)
         x->resumed = !window_trace(x->window, options->birth, x->options.uuid);
+    if (x->resumed)
+        x->since = (int64_t)x->run_started - begun_ago(x);
     if (!err)
         err = make_doorbell(x);
     if (!err && options->doorbell && doorbell_wait_open(x->doorbell, &x->doorbell_wait) != 0)
@@ -168,6 +176,11 @@ static bool is_done(const struct external *x, const struct external_process *p)
 bool external_resumed(const struct external *x)
 {
     return x->resumed;
+}
+
+int64_t external_since(const struct external *x)
+{
+    return x->since;
 }
 
 void external_keep_processes(struct external *x)

@@ -210,6 +210,23 @@ TEST(a_gap_may_be_before_the_first_judgement)
     history_close(&h);
 }
 
+/* A bezeld that was killed before it had judged leaves no observation: the gap reaches back to its begin. */
+TEST(a_gap_of_a_restart_reaches_back_as_far_as_is_known)
+{
+    struct history h = {.most = MOST};
+    struct builtin_observation o = {.at = 5 * CLOCK_S, .state = HELD, .value = 1, .gap = -2 * CLOCK_S};
+    history_observe(&h, &o);
+    assert_true(h.gap_count == 1 && h.gaps[0].begin == 3 * CLOCK_S && h.gaps[0].end == o.at && h.gaps[0].restarted);
+    o.at += CLOCK_S;
+    o.gap = 1 - CLOCK_S * 4;
+    history_observe(&h, &o);
+    assert_true(h.gap_count == 2 && h.gaps[1].begin == 5 * CLOCK_S && h.gaps[1].end == o.at && h.gaps[1].restarted);
+    o = (struct builtin_observation){.at = 5 * CLOCK_S, .limit = 1, .state = HELD, .value = 1, .gap = -1};
+    history_observe(&h, &o);
+    assert_int_equal(h.gap_count, 2);
+    history_close(&h);
+}
+
 /* Its line of values is broken there, a restart of bezeld is a gap, and none reaches behind the observation before. */
 TEST(a_gap_breaks_the_line_of_a_limit)
 {

@@ -51,13 +51,13 @@ static int64_t sum(void)
 /* A program began to record long before the first instant: nobody judged that time. */
 TEST_WITH(start, NULL, a_late_first_instant_leaves_a_gap)
 {
-    limit_judge_since(&j, now - 200 * CLOCK_MS);
-    limit_judge_since(&j, now - 100 * CLOCK_MS); /* another one */
+    limit_judge_since(&j, now - 200 * CLOCK_MS, false);
+    limit_judge_since(&j, now - 100 * CLOCK_MS, false); /* another one */
     step(value(5, 0), value(5, 0));
     assert_int_equal(seen.gap, 300 * CLOCK_MS);
     assert_int_equal(seen.unjudged, 300 * CLOCK_MS);
     assert_int_equal(sum(), 300 * CLOCK_MS);
-    limit_judge_since(&j, now - CLOCK_S); /* too late to say so */
+    limit_judge_since(&j, now - CLOCK_S, false); /* too late to say so */
     step(value(5, 0), value(5, 0));
     assert_int_equal(seen.gap, 0);
     assert_int_equal(sum(), 400 * CLOCK_MS);
@@ -65,10 +65,22 @@ TEST_WITH(start, NULL, a_late_first_instant_leaves_a_gap)
 
 TEST_WITH(start, NULL, a_first_instant_in_time_counts_no_time)
 {
-    limit_judge_since(&j, now - 100 * CLOCK_MS);
+    limit_judge_since(&j, now - 100 * CLOCK_MS, false);
     step(value(5, 0), value(5, 0));
     assert_int_equal(seen.gap, -1);
     assert_int_equal(sum(), 0);
+}
+
+/* What the judge before it judged is not known here: the gap may be shorter, and counts in no sum. */
+TEST_WITH(start, NULL, a_first_instant_that_resumes_tells_how_far_its_gap_may_reach)
+{
+    limit_judge_since(&j, now - 50 * CLOCK_MS, true);
+    limit_judge_since(&j, now - CLOCK_S, false); /* a program of before */
+    step(value(5, 0), value(5, 0));
+    assert_int_equal(seen.gap, -150 * CLOCK_MS);
+    assert_int_equal(sum(), 0);
+    step(value(5, 0), value(5, 0));
+    assert_int_equal(seen.gap, 0);
 }
 
 /* What is not known, but too much already, breaks an upper bound; it holds nothing, and no lower bound. */
