@@ -318,29 +318,36 @@ static bool knows_knobs(const struct summary *s)
     return false;
 }
 
-bool names_knob(const struct summary *s, const struct experiment *e, uint32_t knob, struct names_found *found)
+/* `process`: index in the file, or -1: of all. */
+static bool lacks_knob(const struct summary *s, const struct experiment *e, const char *name, int process,
+                       struct names_found *found)
 {
-    const struct experiment_knob *k = &e->adapt.knobs[knob];
-    struct near_names near = near_names(k->name);
+    struct near_names near = near_names(name);
     char subject[160];
     if (!knows_aspects(s) || !knows_knobs(s))
         return false;
     for (size_t i = 0; i < s->declared_count; i++) {
         const struct builtin_knob *d = &s->declared[i];
-        if (strcmp(d->knob, k->name) == 0 && experiment_knob_is_of(e, k, d->process))
+        if (strcmp(d->knob, name) == 0 && (process < 0 || experiment_is_instance(&e->processes[process], d->process)))
             return false;
         near_names_consider(&near, false, d->knob, d->process);
     }
-    *found = (struct names_found){.kind = NAMES_NO_KNOB, .name = k->name, .nearest = near_names_best(&near, NULL)};
-    if (k->process >= 0)
-        snprintf(subject, sizeof subject, "process %s was not found to have a knob", e->processes[k->process].name);
+    *found = (struct names_found){.kind = NAMES_NO_KNOB, .name = name, .nearest = near_names_best(&near, NULL)};
+    if (process >= 0)
+        snprintf(subject, sizeof subject, "process %s was not found to have a knob", e->processes[process].name);
     else
         snprintf(subject, sizeof subject, "no process was found to have a knob");
     near_names_write(&near, subject, found->text, sizeof found->text);
     return true;
 }
 
-/* ---- Aspects that `sensing` names -------------------------------------------------------------------------------- */
+bool names_knob(const struct summary *s, const struct experiment *e, uint32_t knob, struct names_found *found)
+{
+    const struct experiment_knob *k = &e->adapt.knobs[knob];
+    return lacks_knob(s, e, k->name, k->process, found);
+}
+
+/* ---- Aspects that `sensing` and triggers name -------------------------------------------------------------------- */
 
 /*
  * Whether the aspect that pattern `name` names is missing, and a similar one is there. A glob, and a name without a
@@ -372,15 +379,38 @@ struct telling {
     size_t count;
 };
 
+static void tell_found(struct telling *t, bool is, const char *what, const struct names_found *found)
+{
+    if (!is)
+        return;
+    t->take(t->context, what, found);
+    t->count++;
+}
+
 static void tell_pattern(struct telling *t, const char *key, const char *name)
 {
     struct names_found found;
     char what[160];
-    if (!names_pattern(t->summary, name, &found))
-        return;
     snprintf(what, sizeof what, "sensing.%s %s", key, name);
-    t->take(t->context, what, &found);
-    t->count++;
+    tell_found(t, names_pattern(t->summary, name, &found), what, &found);
+}
+
+/* What its condition lacks, and what its actions would set: it need not fire before somebody learns that they do
+ * nothing. */
+static void tell_trigger(struct telling *t, const struct experiment *e, const struct experiment_trigger *trigger)
+{
+    struct names_found found;
+    char what[160];
+    snprintf(what, sizeof what, "trigger %.140s", trigger->when);
+    tell_found(t, names_trigger(t->summary, trigger, &found), what, &found);
+    for (uint32_t i = 0; i < trigger->action_count; i++) {
+        const struct experiment_action *a = &trigger->actions[i];
+        if (a->act == ACT_KNOB)
+            tell_found(t, lacks_knob(t->summary, e, a->knob, a->process, &found), what, &found);
+        for (const struct experiment_rule *rule = a->act == ACT_ASPECTS ? a->modes : NULL; rule && rule->pattern;
+             rule++)
+            tell_found(t, names_pattern(t->summary, rule->pattern, &found), what, &found);
+    }
 }
 
 static size_t tell_patterns(struct telling *t, const struct experiment_sensing *sensing)
@@ -427,12 +457,8 @@ size_t names_each(const struct summary *s, const struct experiment *e, bool runn
         take(context, what, &found);
         count++;
     }
-    for (uint32_t i = 0; i < e->trigger_count; i++) {
-        if (!names_trigger(s, &e->triggers[i], &found))
-            continue;
-        snprintf(what, sizeof what, "trigger %.140s", e->triggers[i].when);
-        take(context, what, &found);
-        count++;
-    }
-    return count + tell_patterns(&(struct telling){s, take, context, 0}, &e->sensing);
+    struct telling t = {s, take, context, count};
+    for (uint32_t i = 0; i < e->trigger_count; i++)
+        tell_trigger(&t, e, &e->triggers[i]);
+    return tell_patterns(&t, &e->sensing);
 }

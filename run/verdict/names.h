@@ -35,9 +35,10 @@ bool names_trigger(const struct summary *s, const struct experiment_trigger *t, 
 bool names_knob(const struct summary *s, const struct experiment *e, uint32_t knob, struct names_found *found);
 
 /**
- * Calls `take` with each: `what` is "limit p99 <= 5", "metric p99", "knob horizon", "trigger any frmae" or, of an
- * aspect that is similar to one that is there, "sensing.aspects.off frmae", of the file. A metric that has limits
- * appears as these limits. `running`: leaves out names that may still appear. Returns the number of calls.
+ * Calls `take` with each: `what` is "limit p99 <= 5", "metric p99", "knob horizon", "trigger any frmae", also of what
+ * its actions name, or, of an aspect that is similar to one that is there, "sensing.aspects.off frmae", of the file. A
+ * metric that has limits appears as these limits. `running`: leaves out names that may still appear. Returns the number
+ * of calls.
  */
 size_t names_each(const struct summary *s, const struct experiment *e, bool running,
                   void (*take)(void *context, const char *what, const struct names_found *found), void *context);

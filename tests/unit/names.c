@@ -239,3 +239,22 @@ TEST_WITH(begin, end, an_aspect_that_sensing_names_is_told_where_a_similar_one_i
                         "client\nsensing.aspects.importance shwon: no process has an aspect \"shwon\"; the nearest is "
                         "\"shown\" of client\n");
 }
+
+/* An action need not be done before somebody learns that nothing has what it sets. */
+TEST_WITH(begin, end, what_the_actions_of_a_trigger_name_is_told)
+{
+    char when[] = "any shown", aspect[] = "shown", knob[] = "quality", wrong[] = "qualty", shwon[] = "shwon",
+         told[1024] = "";
+    struct experiment_rule modes[] = {{shwon, 1}, {aspect, 1}, {NULL, 0}};
+    struct experiment_action actions[] = {{.act = ACT_KNOB, .knob = knob, .process = -1},
+                                          {.act = ACT_KNOB, .knob = wrong, .process = -1},
+                                          {.act = ACT_ASPECTS, .modes = modes},
+                                          {.act = ACT_STOP, .stop = true}};
+    struct experiment_trigger t = {.when = when, .first = {.aspect = aspect}, .action_count = 4, .actions = actions};
+    struct experiment e = {.triggers = &t, .trigger_count = 1};
+    assert_int_equal(names_each(&summary, &e, false, note, told), 2);
+    assert_string_equal(
+        told,
+        "trigger any shown: no process was found to have a knob \"qualty\"; the nearest is \"quality\" of client\n"
+        "trigger any shown: no process has an aspect \"shwon\"; the nearest is \"shown\" of client\n");
+}
