@@ -271,7 +271,7 @@ static void assert_stale(int id, const char *why)
 static void a_command_of_another_life_after_its_deadline_or_older_than_the_last_is_not_carried_out(void **state)
 {
     (void)state;
-    uint64_t life = s.caller.life, soon = (uint64_t)(clock_now() + s.caller.ahead + 10 * CLOCK_S);
+    uint64_t life = s.caller.life, soon = (uint64_t)(clock_now() + s.caller.ahead + PATIENCE);
     assert_stale(forge(2000, life ^ 1, soon, VERB_SHUTDOWN), "an earlier life");
     assert_stale(forge(2001, 0, soon, VERB_SHUTDOWN), "an earlier life");
     assert_stale(forge(2002, life, (uint64_t)clock_now() - 1, VERB_SHUTDOWN), "too late");
@@ -293,10 +293,10 @@ static void many_sources_are_answered(void **state)
         s.message.type = MESSAGE_COMMAND;
         s.message.envelope = (struct message_envelope){.source = {0xf1, (uint8_t)i}, .life = s.caller.life};
         s.message.command = (struct message_command){
-            .id = 3000, .deadline = (uint64_t)(clock_now() + s.caller.ahead + 10 * CLOCK_S), .verb = VERB_STOP};
+            .id = 3000, .deadline = (uint64_t)(clock_now() + s.caller.ahead + PATIENCE), .verb = VERB_STOP};
         int n = message_encode(&s.message, bytes, sizeof bytes);
         int err;
-        int64_t deadline = clock_now() + 10 * CLOCK_S; /* what was sent before may still be in the queue */
+        int64_t deadline = clock_now() + PATIENCE; /* what was sent before may still be in the queue */
         while ((err = link_send(s.caller.link, NULL, bytes, (size_t)n)) == BEZEL_EAGAIN && clock_now() < deadline)
             poll(NULL, 0, 1);
         assert_int_equal(err, 0);

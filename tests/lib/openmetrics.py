@@ -21,6 +21,9 @@ import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+sys.dont_write_bytecode = True
+from page_client import PATIENCE  # noqa: E402
+
 TYPES = {"counter": ["_total"], "gauge": [""], "histogram": ["_bucket", "_count", "_sum"], "info": ["_info"], "stateset": [""]}
 NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"')
@@ -120,7 +123,7 @@ def parse(text):
 
 
 def fetch(url):
-    with urllib.request.urlopen(url, timeout=60) as answer:
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
         kind = answer.headers["content-type"]
         if kind != "application/openmetrics-text; version=1.0.0; charset=utf-8":
             sys.exit(f"content type {kind}")

@@ -121,7 +121,7 @@ TEST_WITH(set_up, tear_down, a_known_key_is_admitted_with_its_roles)
     struct link *server = bound(&server_keys), *a = connected(server, &desk1), *b = connected(server, &boss);
     struct link_frame frame;
     say(a, "from desk1");
-    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    assert_true(receive(server, &frame, PATIENCE));
     assert_int_equal(frame.roles, KEY_OBSERVE);
     assert_string_equal(frame.key, "desk1");
     assert_true(link_may(&frame, KEY_OBSERVE));
@@ -129,11 +129,11 @@ TEST_WITH(set_up, tear_down, a_known_key_is_admitted_with_its_roles)
     assert_true(was_said("a message from key desk1 was refused: it needs role control"));
     assert_int_equal(link_send(server, &frame.peer, "hello desk1", 11), 0);
     link_frame_free(&frame);
-    assert_true(receive(a, &frame, 20 * CLOCK_S));
+    assert_true(receive(a, &frame, PATIENCE));
     assert_int_equal(frame.roles, KEY_ALL_ROLES); /* whom we know by his key */
     link_frame_free(&frame);
     say(b, "from boss");
-    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    assert_true(receive(server, &frame, PATIENCE));
     assert_int_equal(frame.roles, KEY_ALL_ROLES);
     assert_string_equal(frame.key, "boss");
     link_frame_free(&frame);
@@ -212,7 +212,7 @@ TEST_WITH(set_up, tear_down, a_key_that_was_removed_is_not_admitted_again)
     struct link_frame frame;
     char path[PATH_MAX];
     say(link, "still known");
-    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    assert_true(receive(server, &frame, PATIENCE));
     link_frame_free(&frame);
     link_close(link, 0);
     snprintf(path, sizeof path, "%s/desk1.pub", dir);
@@ -228,7 +228,7 @@ TEST_WITH(set_up, tear_down, a_key_that_was_removed_is_not_admitted_again)
     clock_sleep_until(clock_now() + KEYRING_LOOK);
     link = connected(server, &late);
     say(link, "added");
-    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    assert_true(receive(server, &frame, PATIENCE));
     assert_string_equal(frame.key, "late");
     link_frame_free(&frame);
     link_close(link, 0);
@@ -244,7 +244,7 @@ TEST_WITH(set_up, tear_down, a_key_that_was_removed_has_no_role_from_the_next_fr
     int64_t deadline = clock_now() + PATIENCE;
     unsigned roles = KEY_OBSERVE;
     say(link, "known");
-    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    assert_true(receive(server, &frame, PATIENCE));
     assert_true(link_speaks_for(server, &frame, "desk1"));
     assert_false(link_speaks_for(server, &frame, "desk2"));
     link_frame_free(&frame);
@@ -253,7 +253,7 @@ TEST_WITH(set_up, tear_down, a_key_that_was_removed_has_no_role_from_the_next_fr
     while (roles && clock_now() < deadline) {
         clock_sleep_until(clock_now() + 20 * CLOCK_MS);
         say(link, "and now?");
-        assert_true(receive(server, &frame, 20 * CLOCK_S));
+        assert_true(receive(server, &frame, PATIENCE));
         assert_string_equal(frame.key, frame.roles ? "desk1" : "");
         assert_int_equal(link_speaks_for(server, &frame, "desk1"), frame.roles != 0);
         roles = frame.roles;
@@ -273,13 +273,13 @@ TEST_WITH(set_up, tear_down, two_links_of_a_process_know_different_keys)
     struct link_frame frame;
     say(refused, "x");
     say(link, "y");
-    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    assert_true(receive(server, &frame, PATIENCE));
     link_frame_free(&frame);
     wait_for_word(refused, nobody, "does not admit our key");
     link_close(nobody, 0); /* the other one is served on */
     struct link *again = connected(server, &boss);
     say(again, "z");
-    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    assert_true(receive(server, &frame, PATIENCE));
     assert_string_equal(frame.key, "boss");
     link_frame_free(&frame);
     link_close(again, 0);
