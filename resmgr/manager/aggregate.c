@@ -21,10 +21,11 @@ void aggregate_start(struct aggregate *a, const struct experiment *e, int64_t st
                           agent_reach(e, &e->limits[i]), &a->limits[i].seen);
 }
 
-static void note_hole(int64_t *longest, int64_t since, int64_t now)
+static void note_hole(int64_t *longest, uint64_t since, uint64_t now)
 {
-    if (since && now - since > *longest)
-        *longest = now - since;
+    uint64_t hole = since ? now - since : 0;
+    if (hole > (uint64_t)*longest)
+        *longest = hole < INT64_MAX ? (int64_t)hole : INT64_MAX;
 }
 
 /* Of nodes whose last process ended, and had gone on behind the instant before. */
@@ -42,8 +43,11 @@ bool aggregate_receive(struct aggregate *a, uint32_t node, const struct message_
         (partials->life == last->life && partials->at <= last->at))
         return false;
     if (last->life != partials->life || last->step != partials->step) {
-        note_hole(&a->hole, a->stepped_at[node], now);
+        note_hole(&a->hole, (uint64_t)a->stepped_at[node], (uint64_t)now);
+        if (last->life == partials->life) /* what waited for a busy manager seems to follow sooner than it does */
+            note_hole(&a->hole, a->stepped_sent[node], partials->at);
         a->stepped_at[node] = now;
+        a->stepped_sent[node] = partials->at;
         note_ends(a, partials);
     }
     memcpy(last, partials, offsetof(struct message_partials, histograms) + partials->histogram_bytes);
@@ -57,7 +61,7 @@ bool aggregate_receive_values(struct aggregate *a, const struct message_values *
     if (values->life == 0 || values->life < last->life || (values->life == last->life && values->at <= last->at))
         return false;
     *last = *values;
-    note_hole(&a->values_hole, a->values_at, now);
+    note_hole(&a->values_hole, (uint64_t)a->values_at, (uint64_t)now);
     a->values_at = now;
     a->transit = transit > 0 ? transit : 0;
     return true;

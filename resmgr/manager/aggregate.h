@@ -16,9 +16,9 @@
  *
  * At a step a limit is judged once each node that is present has had a sampling instant since it was judged before, and
  * the collector has answered. Until then nothing is, and nodes that are late count as missing in the judgement. Where a
- * node had none, or the collector did not answer, for longer than agent_reach(), the time since the limit was judged
- * before is a gap. A node that was heard and has no new instant for `stale` ns leaves the limit open: that time counts
- * as not judged, unless the others decide, or the node had nothing to add.
+ * node had none, by the manager's clock or its own, or the collector did not answer, for longer than agent_reach(), the
+ * time since the limit was judged before is a gap. A node that was heard and has no new instant for `stale` ns leaves
+ * the limit open: that time counts as not judged, unless the others decide, or the node had nothing to add.
  *
  * The judgement is sent to one node, the reporter, which records it: the first node of the file, where it is present
  * within two seconds, or else the first one that is; and the same one until it is missing.
@@ -69,7 +69,8 @@ struct aggregate {
     struct message_values values;                           /* of the collector; likewise */
     int64_t values_at, transit; /* when they arrived; ns that they took from the collector, at most */
     int64_t received_at[EXPERIMENT_NODES_MAX], stale; /* when it arrived; ns after which a node is missing */
-    int64_t stepped_at[EXPERIMENT_NODES_MAX];         /* when its latest sampling instant was heard of */
+    int64_t stepped_at[EXPERIMENT_NODES_MAX];         /* when its latest sampling instant was heard of, ... */
+    uint64_t stepped_sent[EXPERIMENT_NODES_MAX];      /* ... and when that was sent, on the node's clock */
     int64_t hole,
         values_hole; /* ns, the longest between two of them, of a node, and between two values, since a step */
     struct aggregate_nodes missing; /* for any limit */

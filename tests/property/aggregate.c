@@ -40,7 +40,7 @@ struct node {
     uint64_t life, steps;
     double value;
     double history[HISTORY]; /* by tick */
-    uint64_t heard_life, heard_sent, heard_step;
+    uint64_t heard_life, heard_sent, heard_step, stepped_sent;
     int64_t heard_at, hole; /* of a new sampling instant; the longest time without one since the limit was judged */
 };
 
@@ -102,7 +102,7 @@ static void start_node(uint32_t i)
 
 static void hear(struct node *n, const struct message_partials *parts)
 {
-    bool is_new = parts->life != n->heard_life || parts->step != n->heard_step;
+    bool is_new = parts->life != n->heard_life || parts->step != n->heard_step, goes_on = parts->life == n->heard_life;
     if (parts->life < n->heard_life || (parts->life == n->heard_life && parts->at <= n->heard_sent))
         return;
     n->heard_life = parts->life;
@@ -112,7 +112,10 @@ static void hear(struct node *n, const struct message_partials *parts)
         return;
     if (n->heard_at && now - n->heard_at > n->hole)
         n->hole = now - n->heard_at;
+    if (goes_on && (int64_t)(parts->at - n->stepped_sent) > n->hole)
+        n->hole = (int64_t)(parts->at - n->stepped_sent);
     n->heard_at = now;
+    n->stepped_sent = parts->at;
 }
 
 /* Parts and observation go one behind the other over one link: here each may be lost by itself. */

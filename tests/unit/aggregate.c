@@ -313,6 +313,29 @@ TEST_WITH(start_counted, end, a_node_that_is_late_leaves_time_that_its_next_valu
     assert_int_equal(l->unjudged, 0);
 }
 
+/* A manager that was busy reads late what the node said before it stood still, and soon afterwards what it says then.
+ */
+TEST_WITH(start_counted, end, a_node_that_stood_still_hides_behind_no_busy_manager)
+{
+    const struct agent_limit *l = aggregate_limit(w, 0);
+    step(6, 6, 6);
+    struct message_partials late = {
+        .life = 1, .at = (uint64_t)now + 1, .step = ++instant, .count = 1, .list = {known(6, 0)}};
+    for (int i = 0; i < 3; i++) {
+        now += EVERY;
+        assert_true(hear(0, known(6, 0)) && hear(1, known(6, 0)));
+        if (i == 2)
+            assert_true(aggregate_receive(w, 2, &late, now));
+        aggregate_step(w, now);
+    }
+    assert_int_equal(l->held, 3 * EVERY);
+    step_without_the_third(3);
+    step(6, 6, 6);
+    assert_int_equal(l->state, LIMIT_HELD);
+    assert_int_equal(l->held, 3 * EVERY);
+    assert_int_equal(l->unjudged, 4 * EVERY);
+}
+
 /* Its last sampling instant, sent again, says nothing new. */
 TEST_WITH(start_counted, end, a_node_that_only_answers_stands_still)
 {
