@@ -7,6 +7,7 @@
  */
 #include "tests/faults/faults.h"
 #include "tests/faults/remote.h"
+#include "tests/lib/patience.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ static bool make(struct bed *b, const struct bed_options *o, unsigned round)
     struct bed_options remote = *o;
     struct bed_result before = round ? b->result : (struct bed_result){0};
     remote.remote = remote.keys = true;
-    remote.silence_s = SILENCE_S;
+    remote.silence_s = SILENCE_S * (unsigned)test_scale();
     remote.seed = o->seed + round;
     bed_make(b, &remote);
     bool absent = b->result.absent;
