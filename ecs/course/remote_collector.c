@@ -19,7 +19,7 @@
 #define ASK_SOON     (50 * CLOCK_MS)  /* the same while it is to start or to end */
 #define START_AGAIN  (5 * CLOCK_S)    /* how long a launcher that is being ended is replaced by another one */
 #define FORGET_LIMIT (2 * CLOCK_S)
-#define LAST_OUTPUT  (10 * CLOCK_S) /* for the rest of its output, once it has ended: it may hold the reason */
+#define LAST_OUTPUT  (6 * CLOCK_S) /* for the rest of its output, once it has ended: it may hold the reason */
 
 enum { FORGET_LINGER_MS = 500, MESSAGES_A_TURN = 256 };
 

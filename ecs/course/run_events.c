@@ -117,10 +117,13 @@ static void report_undrained(struct run *r)
     }
 }
 
-/* A session's `why` is what its bezeld waits for, if that sent it. */
+/* A session's `why` is what its bezeld waits for, if that sent it; of others it is what the log says last. */
 static void report_unready(struct run *r, const struct daemon *daemon)
 {
     const char *why = daemon_trouble(daemon), *at = daemon_is_session(daemon) ? daemon->session.address : "";
+    char words[CONSOLE_TEXT_MAX / 2];
+    daemon_last_messages(daemon, words, sizeof words);
+    why = why[0] ? why : words;
     console_error(&r->console, "BEZEL-RUN-LATE", "%s%s%s%s did not get ready within %s%s%s; its log: %s", daemon->name,
                   at[0] ? " (" : "", at, at[0] ? ")" : "", units_duration(STATE_START_LIMIT).s, why[0] ? ": " : "", why,
                   daemon_log(daemon));
