@@ -299,8 +299,10 @@ static void on_serves(struct run_state *s, uint32_t daemon, int64_t now, struct 
     if (s->phase != PHASE_STARTING)
         return;
     s->since = now;
-    if (daemon == STATE_COLLECTOR)
+    if (daemon == STATE_COLLECTOR && s->level == 0)
         start_next(s, now, a);
+    else if (daemon == STATE_COLLECTOR) /* again: what sends to it starts already */
+        return;
     else if (run_state_is_inner(s, daemon))
         settle_inner(s, daemon, now, a);
     else if (s->resumes)

@@ -243,6 +243,20 @@ TEST(restarts_a_killed_daemon_at_once_and_stays_successful)
     }
 }
 
+TEST(a_collector_that_serves_again_starts_no_node_a_second_time)
+{
+    struct scene c;
+    begin(&c, 2, 1, false, 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR), ACTION_START_NODES);
+    assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = 1), 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR, .killed = true), 0);
+    assert_int_equal(tick_within(&c, 2 * CLOCK_S), ACTION_START_DAEMON);
+    assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR), 0);
+    assert_int_equal(c.s.phase, PHASE_STARTING);
+    assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = 2), ACTION_START_PROCESSES);
+    assert_int_equal(c.s.phase, PHASE_RUNNING);
+}
+
 TEST(gives_up_a_daemon_that_dies_too_often_but_forgets_old_deaths)
 {
     struct scene c;
