@@ -24,7 +24,7 @@ void limit_judge_begin(struct limit_judge *j, int64_t now)
     j->now = now;
     j->broken = j->violated = j->certain = j->confirms = j->open = false;
     j->fresh = 0;
-    j->hole = 0;
+    j->hole = j->lasting = 0;
     j->seen->known = false;
 }
 
@@ -38,7 +38,7 @@ static void limit_judge_confirm(struct limit_judge *j, int64_t since, uint32_t s
 {
     j->doubt_since = since;
     j->suspects = suspects;
-    j->doubtful = 0;
+    j->doubtful = j->doubtful_gap = 0;
     j->trusted_worst = j->seen->worst;
     j->trusted_violated = j->seen->last_violated;
 }
@@ -62,9 +62,10 @@ void limit_judge_drop(struct limit_judge *j, struct limit_judge_run *run, bool w
     } else if (limit_judge_is_suspect(j, run) && --j->suspects == 0) {
         j->seen->violated -= j->doubtful;
         j->seen->unknown += j->doubtful;
+        j->seen->unjudged -= j->doubtful_gap;
         j->seen->worst = j->trusted_worst;
         j->seen->last_violated = j->trusted_violated;
-        j->doubtful = 0;
+        j->doubtful = j->doubtful_gap = 0;
     }
     *run = (struct limit_judge_run){0};
 }
@@ -95,8 +96,10 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
         j->seen->slot = slot;
         j->excess = excess;
     }
-    if (excess > 0 && !run->broken)
+    if (excess > 0 && !run->broken) {
         run->broken_since = j->now;
+        run->whole_before = j->began ? j->before : j->now;
+    }
     run->broken = excess > 0;
     if (!run->broken)
         return;
@@ -107,6 +110,8 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
         limit_judge_suspect(j, run);
     if (j->now - run->broken_since >= j->limit->persistence)
         j->violated = true;
+    int64_t lasting = j->now - run->whole_before - j->limit->persistence;
+    j->lasting = lasting > j->lasting ? lasting : j->lasting;
 }
 
 static void limit_judge_worsen(const struct limit_judge *j, double *worst)
@@ -121,6 +126,16 @@ static void limit_judge_add_gap(struct agent_limit *seen, int64_t passed)
     seen->gap = passed;
     seen->unjudged += passed;
     seen->unknown += passed;
+}
+
+/* What has been broken since some time between two instants may have been so for longer than the limit permits. */
+static void limit_judge_add_held(struct limit_judge *j, int64_t passed, bool doubtful)
+{
+    int64_t open = j->lasting < passed ? j->lasting : passed;
+    j->seen->held += passed - open;
+    j->seen->unknown += open;
+    j->seen->unjudged += open;
+    j->doubtful_gap += doubtful ? open : 0;
 }
 
 /*
@@ -156,7 +171,7 @@ static void limit_judge_account(struct limit_judge *j, enum limit_state state, b
         seen->unknown += passed;
         seen->unjudged += j->open ? passed : 0;
     } else if (state == LIMIT_HELD)
-        seen->held += passed;
+        limit_judge_add_held(j, passed, doubtful);
     else
         seen->violated += passed;
     if (state == LIMIT_VIOLATED && doubtful && !is_gap)

@@ -21,6 +21,7 @@
 struct limit_judge_run {
     bool broken;
     int64_t broken_since; /* meaningful if broken */
+    int64_t whole_before; /* likewise: the latest instant at which it was not broken, or not known to be */
     int64_t suspected;    /* the latest instant at which the process broke the limit and may have ended; 0: none */
 };
 
@@ -52,12 +53,15 @@ struct limit_judge {
     int64_t hole;  /* limit_judge_hole() */
     double excess; /* of the value furthest from holding: by how much it breaks the limit, less its resolution */
     bool broken, violated, certain, confirms, open;
+    int64_t
+        lasting; /* ns beyond the limit's `for` for which a value may be broken that was not found so for that long */
     uint32_t fresh; /* suspects of this instant */
 
     /* Violations that are not confirmed. */
     int64_t doubt_since; /* a process suspected at this instant or later is a suspect */
     uint32_t suspects;
     int64_t doubtful;     /* ns in violation that may become unknown */
+    int64_t doubtful_gap; /* ns that count as not judged and may be the silence of an end instead */
     double trusted_worst; /* seen->worst and seen->last_violated without the doubtful time */
     int64_t trusted_violated;
 };

@@ -139,11 +139,13 @@ static void judge_gaps(struct interval_replay *r, struct interval_judge *j, cons
         int64_t from = g->begin > r->stepped ? g->begin : r->stepped, until = g->end < now ? g->end : now;
         if (from >= until)
             continue;
-        int64_t *sum = j->seen.held > before->held           ? &g->gap->held
+        bool is_open = j->seen.unjudged > before->unjudged;
+        int64_t *sum = is_open                               ? &g->gap->unknown
+                       : j->seen.held > before->held         ? &g->gap->held
                        : j->seen.violated > before->violated ? &g->gap->violated
                                                              : &g->gap->unknown;
         *sum += until - from;
-        g->gap->doubtful += j->seen.unjudged > before->unjudged ? until - from : 0;
+        g->gap->doubtful += is_open ? until - from : 0;
         if (sum == &g->gap->violated || j->open)
             note_violation(r, j, g->gap->node, from - g->ahead, until - g->ahead);
     }

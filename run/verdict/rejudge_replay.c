@@ -295,7 +295,8 @@ static void replay_account(struct replay *r, struct replay_gap *g, const struct 
     if (begin >= end)
         return;
     g->violated = l->violated;
-    bool doubtful = (settles || l->state != LIMIT_VIOLATED) && replay_doubts(r, gap->limit, r->stepped);
+    bool lasts = l->state == LIMIT_HELD && l->unjudged > r->was[gap->limit].unjudged; /* too long, or not */
+    bool doubtful = lasts || ((settles || l->state != LIMIT_VIOLATED) && replay_doubts(r, gap->limit, r->stepped));
     gap->doubtful += doubtful ? end - begin : 0;
     if (doubtful || settles || l->state == LIMIT_UNKNOWN)
         gap->unknown += end - begin;

@@ -353,6 +353,41 @@ TEST_WITH(start, NULL, a_value_that_leaves_it_open_is_not_judged)
     assert_int_equal(sum(), 400 * CLOCK_MS);
 }
 
+/* It was whole at one instant and broken at the next: it may have been broken for all of the time between. */
+TEST_WITH(start, NULL, what_may_have_lasted_too_long_is_not_held)
+{
+    static const struct {
+        int64_t persistence, held, violated, unjudged; /* ms, after 3 broken instants and a whole one */
+    } cases[] = {{0, 100, 300, 0},    {50, 150, 200, 50}, {100, 200, 200, 0},
+                 {150, 250, 100, 50}, {250, 350, 0, 50},  {300, 400, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        start(NULL);
+        limit.persistence = cases[i].persistence * CLOCK_MS;
+        step(value(5, 0), value(5, 0));
+        for (int k = 0; k < 3; k++)
+            step(value(20, 0), value(5, 0));
+        step(value(5, 0), value(5, 0));
+        assert_int_equal(seen.held, cases[i].held * CLOCK_MS);
+        assert_int_equal(seen.violated, cases[i].violated * CLOCK_MS);
+        assert_int_equal(seen.unjudged, cases[i].unjudged * CLOCK_MS);
+        assert_int_equal(seen.unknown, seen.unjudged);
+        assert_int_equal(sum(), 400 * CLOCK_MS);
+    }
+}
+
+TEST_WITH(start, NULL, what_the_end_of_a_process_broke_did_not_last)
+{
+    limit.persistence = 50 * CLOCK_MS;
+    step(value(5, 0), value(5, 0));
+    step(value(20, 100 * CLOCK_MS), value(5, 0));
+    assert_int_equal(seen.unjudged, 50 * CLOCK_MS);
+    limit_judge_drop(&j, &runs[0], false);
+    assert_int_equal(seen.unjudged, 0);
+    assert_int_equal(seen.unknown, 50 * CLOCK_MS);
+    step(value(5, 0), value(5, 0));
+    assert_int_equal(seen.held, 150 * CLOCK_MS);
+}
+
 TEST_WITH(start, NULL, adaptation_settles_from_the_first_value_though_it_leaves_it_open)
 {
     struct limit_judge_value open = {.open = true};

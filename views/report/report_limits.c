@@ -155,6 +155,8 @@ static const char *why_unjudged(const struct report *r, const struct builtin_lim
             return g->why;
     }
     bool is_known = l->limit >= 0 && l->limit < (int64_t)r->experiment->limit_count; /* run.db may say anything */
+    if (is_known && r->experiment->limits[l->limit].persistence > 0)
+        return "between two sampling instants it may have been broken for longer than 'for'; shorten adapt.every";
     return l->epoch == 0 && is_known && is_of_followers(r, l)
                ? "a process began when the one before had ended, and what both made in a window is not known"
                : NULL;
