@@ -119,6 +119,20 @@ static enum switches_state state_of(const char *stat)
     }
 }
 
+/* The letter of one that a cgroup freezes is that of a sleep or of a disk; of a parent that waits in vfork(), of a
+ * disk. */
+static enum switches_state state_by_place(struct samplers *s, const char *stat, enum switches_state letter, int64_t now)
+{
+    struct sampler_file place = sampler_file("%.*s/wchan", (int)(strrchr(stat, '/') - stat), stat);
+    place.what = "where threads wait (wchan)";
+    bool read =
+        (letter == SWITCHES_STATE_SLEEPS || letter == SWITCHES_STATE_DISK) && sampler_read(s, &place, now, true);
+    sampler_file_close(&place);
+    if (read && sampler_is_frozen(s->text))
+        return SWITCHES_STATE_STOPPED;
+    return read && sampler_waits_in_vfork(s->text) ? SWITCHES_STATE_SLEEPS : letter;
+}
+
 /*
  * What was read is about this wait if no switch was recorded meanwhile. A thread that waits without any record so far
  * has waited since its recording began.
@@ -131,7 +145,7 @@ void sampler_look_at_wait(struct samplers *s, struct sampler_thread *t, int64_t 
     if (r->looked || (!unseen && !off) || now - (unseen ? k->begin : k->since) < LOOK_AFTER ||
         !sampler_read(s, &t->stat, now, true))
         return;
-    enum switches_state state = state_of(s->text);
+    enum switches_state state = state_by_place(s, t->stat.path, state_of(s->text), now);
     if (switches_ring_head(&r->ring) != switches_ring_tail(&r->ring) || (unseen && state == SWITCHES_STATE_UNSEEN))
         return;
     if (unseen)

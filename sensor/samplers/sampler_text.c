@@ -241,6 +241,17 @@ bool sampler_read_switches(const char *text, int64_t *voluntary, int64_t *involu
     return *voluntary >= 0 && *involuntary >= 0;
 }
 
+/* cgroup v1 has a function of its own for it; that of v2 is inlined into the delivery of signals. */
+bool sampler_is_frozen(const char *text)
+{
+    return strstr(text, "refrigerator") || strstr(text, "freezer") || strcmp(text, "get_signal") == 0;
+}
+
+bool sampler_waits_in_vfork(const char *text)
+{
+    return strstr(text, "vfork") || strstr(text, "do_fork") || strcmp(text, "kernel_clone") == 0;
+}
+
 bool sampler_read_thread(const char *text, int64_t *faults, int64_t *cpu)
 {
     /* Columns after the name and the state, as in sampler_read_process(). */

@@ -119,6 +119,11 @@ bool sampler_read_switches(const char *text, int64_t *voluntary, int64_t *involu
  * ended. */
 bool sampler_read_thread(const char *text, int64_t *faults, int64_t *cpu);
 
+/** /proc/<pid>/task/<tid>/wchan, the kernel's function in which the thread waits: a cgroup freezes it; for its child.
+ */
+bool sampler_is_frozen(const char *text);
+bool sampler_waits_in_vfork(const char *text);
+
 /** /proc/interrupts and /proc/softirqs: the first line names the CPUs, and each further one has a source's counts. */
 struct sampler_table {
     uint32_t cpu_count;

@@ -6,8 +6,9 @@
  * it took, until SIGTERM.
  *
  * sleep: it sleeps. burn: it computes. faults: it touches new memory. lock: thread `holder` holds the lock that thread
- * `taker` wants. stopped: process `stopper` stops it. send FILE: it sends through a FIFO, late. receive FILE: it waits
- * for that. read FILE: it reads from a disk. culprit: it records nothing, and takes a CPU, again and again.
+ * `taker` wants. stopped: process `stopper` stops it. vfork: it waits for a child. send FILE: it sends through a FIFO,
+ * late. receive FILE: it waits for that. read FILE: it reads from a disk. culprit: it records nothing, and takes a CPU,
+ * again and again.
  */
 #include <bezel/sensor.h>
 
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -123,6 +125,17 @@ static void be_stopped(void)
     pause_for(MS);
 }
 
+/* This thread waits until its child has ended, with the child's letter for a disk. */
+static void wait_in_vfork(void)
+{
+    pid_t child = vfork();
+    if (child == 0) {
+        pause_for(LATE);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
 static void send_late(void)
 {
     static int fd = -1;
@@ -166,8 +179,9 @@ static void culprit(void)
 static const struct {
     const char *name;
     void (*step)(void);
-} ways[] = {{"sleep", nap},          {"burn", burn},      {"faults", touch},    {"lock", take},
-            {"stopped", be_stopped}, {"send", send_late}, {"receive", receive}, {"read", read_disk}};
+} ways[] = {{"sleep", nap},       {"burn", burn},          {"faults", touch},
+            {"lock", take},       {"stopped", be_stopped}, {"send", send_late},
+            {"receive", receive}, {"read", read_disk},     {"vfork", wait_in_vfork}};
 
 int main(int argc, char **argv)
 {

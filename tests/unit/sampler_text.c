@@ -144,6 +144,20 @@ TEST(the_schedulers_times_are_three_counts_of_a_line)
         assert_false(sampler_read_sched(wrong[i], v));
 }
 
+TEST(a_frozen_thread_and_a_parent_in_vfork_are_known_by_where_they_wait)
+{
+    static const char *const frozen[] = {"__refrigerator", "do_freezer_trap", "get_signal"},
+                             *const in_vfork[] = {"kernel_clone", "_do_fork", "wait_for_vfork_done"},
+                             *const others[] = {"0",      "", "do_signal_stop", "io_schedule", "futex_wait_queue",
+                                                "do_wait"};
+    for (size_t i = 0; i < sizeof frozen / sizeof *frozen; i++)
+        assert_true(sampler_is_frozen(frozen[i]) && !sampler_waits_in_vfork(frozen[i]));
+    for (size_t i = 0; i < sizeof in_vfork / sizeof *in_vfork; i++)
+        assert_true(sampler_waits_in_vfork(in_vfork[i]) && !sampler_is_frozen(in_vfork[i]));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(sampler_is_frozen(others[i]) || sampler_waits_in_vfork(others[i]));
+}
+
 TEST(switches_are_found_by_their_words)
 {
     int64_t voluntary, involuntary;
