@@ -69,7 +69,8 @@ struct summary_book {
  * The least and largest value of the field that the metric of `limit` reads, of all stored records of a process that
  * meet the metric's condition; NaN: there are none. In the unit of the field. Of a metric of times between records, its
  * own least and largest value, at any record; of a number of records, `max` is that of its last window. Of
- * verdict_has_end(), both are the value of the metric at the last record, if it breaks the limit there.
+ * verdict_has_end(), both are the value of the metric at the last record, if it breaks the limit there. Of an interval
+ * they are its least and largest time, ns, as far as clocks are known: `process` is 0.
  */
 struct summary_chosen {
     uint32_t limit;

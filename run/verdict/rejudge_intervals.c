@@ -465,6 +465,27 @@ static void conclude(struct interval_replay *r)
         r->err = rejudge_add_violations(r->s, r->e, r->violations, r->violation_count);
 }
 
+/* What no window had at a sampling instant, as it was shorter than the time between two, is found by all times. */
+static int take_extremes(struct summary *s, const struct experiment *e, const struct interval_table *t)
+{
+    for (uint32_t i = 0; i < e->limit_count; i++) {
+        struct summary_chosen c = {.limit = i, .min = NAN, .max = NAN};
+        for (size_t k = 0; k < t->count; k++) {
+            const struct interval_statistics *is = &t->rows[k];
+            if ((int64_t)is->metric != e->limits[i].metric || is->part != INTERVAL_WHOLE || is->bound == INT64_MAX)
+                continue;
+            c.min = fmin(c.min, is->min + (double)is->bound); /* both pass over NaN */
+            c.max = fmax(c.max, is->max - (double)is->bound);
+        }
+        if (isnan(c.max))
+            continue;
+        if (!grow_by_one(&s->chosen, s->chosen_count, sizeof *s->chosen))
+            return BEZEL_ENOMEM;
+        s->chosen[s->chosen_count++] = c;
+    }
+    return 0;
+}
+
 static bool has_intervals(const struct experiment *e)
 {
     for (uint32_t i = 0; i < e->metric_count; i++)
@@ -505,6 +526,8 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
     int err = interval_reading_end(r.reading, whole && ended, t);
     err = err ? err : interval_table_take_stored(t, e, s->judged_anew ? no_property : property_of, s);
     t->cut = !whole;
+    if (!err && whole && ended)
+        err = take_extremes(s, e, t);
     for (size_t i = 0; i < r.count; i++)
         free(r.judges[i].gaps);
     free(r.judges);

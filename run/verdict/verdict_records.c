@@ -181,9 +181,9 @@ static bool one_record_breaks(const struct experiment *e, const struct experimen
     const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
     if (!m || l->kind != LIMIT_EXPECT)
         return false;
-    bool is_largest =
-        m->kind == METRIC_MAX || m->kind == METRIC_MISSES || (m->kind == METRIC_QUANTILE && m->share >= 1);
-    bool is_least = m->kind == METRIC_MIN || (m->kind == METRIC_QUANTILE && m->share <= 0);
+    enum experiment_metric_kind kind = m->kind == METRIC_INTERVAL ? m->interval.statistic : m->kind;
+    bool is_largest = kind == METRIC_MAX || kind == METRIC_MISSES || (kind == METRIC_QUANTILE && m->share >= 1);
+    bool is_least = kind == METRIC_MIN || (kind == METRIC_QUANTILE && m->share <= 0);
     return l->compare == COMPARE_AT_MOST ? is_largest || verdict_forbids(e, l) : is_least;
 }
 
@@ -316,9 +316,24 @@ static double stray_end(const struct summary *s, const struct experiment *e, uin
     return stray_of(&m, l, &f, chosen_of(s, i, number), worst);
 }
 
+/* Likewise of limit `i` on an interval, whose times are of no process: they stand with the first. */
+static double stray_interval(const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct summary_chosen *times = chosen_of(s, i, 0);
+    struct experiment_metric in_ns = {.in_time = false};
+    struct summary_field any = {.count = 1};
+    bool is_near = e->metrics[l->metric].interval.statistic == METRIC_QUANTILE; /* which may be above the time itself */
+    if (is_near && judged_broken(s, e, 0, i))
+        return NAN;
+    return times && one_record_breaks(e, l) ? stray_of(&in_ns, l, &any, times, judged_worst(s, e, 0, i)) : (double)NAN;
+}
+
 double verdict_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_chosen)
 {
     *is_chosen = chosen_of(s, i, p) != NULL;
+    if (experiment_limit_is_on_interval(e, &e->limits[i]))
+        return p == 0 && *is_chosen ? stray_interval(s, e, i) : (double)NAN;
     if (verdict_has_end(e, i)) {
         *is_chosen = *is_chosen || verdict_end(s, e, i, p) == INT64_MIN; /* its records were reduced */
         return stray_end(s, e, i, p);

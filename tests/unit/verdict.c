@@ -124,7 +124,7 @@ TEST(a_node_that_was_not_judged_spoils_the_limit_on_all)
     }
 }
 
-/* A stored record that breaks a limit on a maximum, and that no instant has seen. */
+/* A stored record, or a time of an interval, that breaks a limit on a maximum, and that no instant has seen. */
 TEST(a_record_that_nobody_judged_is_in_the_verdict)
 {
     static const struct {
@@ -150,7 +150,8 @@ TEST(a_record_that_nobody_judged_is_in_the_verdict)
         {METRIC_MIN, COMPARE_AT_LEAST, LIMIT_EXPECT, 30, 0, VERDICT_UNKNOWN, true, 0},
         {METRIC_MIN, COMPARE_AT_LEAST, LIMIT_EXPECT, 0.5, 0, VERDICT_HELD, false, 0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t n = 0; n < 2 * (sizeof cases / sizeof *cases); n++) {
+        size_t i = n / 2; /* of records, and of times of an interval */
         struct sample s;
         sample_held(&s);
         s.experiment.limit_count = s.summary.limit_count = 1;
@@ -171,9 +172,18 @@ TEST(a_record_that_nobody_judged_is_in_the_verdict)
         struct summary_chosen held = {.process = 1, .min = NAN, .max = NAN}; /* at the last record */
         s.summary.chosen = &held;
         s.summary.chosen_count = verdict_has_end(&s.experiment, 0);
+        struct summary_chosen times = {.process = 0, .min = 0.5e6, .max = 45e6};
+        if (n % 2) {
+            s.metrics[0].kind = METRIC_INTERVAL;
+            s.metrics[0].interval.statistic = cases[i].kind;
+            s.metrics[0].aspect = s.metrics[0].field = NULL;
+            s.limits[0].global = true;
+            s.summary.chosen = &times;
+            s.summary.chosen_count = 1;
+        }
         struct verdict *v = judge(&s, false);
         if (v->limits[0].is != cases[i].is || v->rows[0].is != cases[i].is || v->limits[0].strays != cases[i].strays)
-            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+            fail_msg("case %zu.%zu: %s", i, n % 2, verdict_name(v->limits[0].is));
         if (cases[i].strays)
             assert_true(v->limits[0].stray == (cases[i].compare == COMPARE_AT_LEAST ? 0.5e6 : 45e6));
         verdict_free(v);

@@ -141,8 +141,9 @@ static void say_stray(const struct report *r, size_t i, FILE *out)
               out);
         return;
     }
-    fprintf(out, " when a record had %s%s", report_limit_value(r, (int64_t)i, r->verdict->limits[i].stray).s,
-            of_where(r, i));
+    bool is_time = experiment_limit_is_on_interval(r->experiment, &r->experiment->limits[i]);
+    fprintf(out, is_time ? " when one took %s%s" : " when a record had %s%s",
+            report_limit_value(r, (int64_t)i, r->verdict->limits[i].stray).s, of_where(r, i));
 }
 
 /* Says what the verdict hides, as the rest of a sentence about the limit, which goes on with `joint`. */
