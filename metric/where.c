@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "metric/where.h"
 
+#include "base/near.h"
 #include "base/units.h"
 
+#include <stdio.h>
 #include <string.h>
 
 _Static_assert((int)CONDITION_FIELD_MAX == DICT_NAME_MAX && (int)CONDITION_TEXT_MAX == DICT_TEXT_MAX,
@@ -17,17 +19,7 @@ int where_field(const struct condition *c, const struct dict_aspect *a)
     return WHERE_NONE;
 }
 
-bool where_compares(const struct condition *c, const struct dict_field *f)
-{
-    bool equals = c->bound.compare == CONDITION_EQUAL || c->bound.compare == CONDITION_UNEQUAL;
-    if (f->type == DICT_STRING)
-        return equals;
-    if (f->type == DICT_ENUM)
-        return c->of == CONDITION_OF_NUMBER || (c->of == CONDITION_OF_TEXT && equals);
-    return c->of == CONDITION_OF_NUMBER || (c->of == CONDITION_OF_TIME && units_time(f->unit) > 0);
-}
-
-/* The number of label `text` of an enum; -1, which no record has, where there is no such label. */
+/* The number of label `text` of an enum; -1: there is no such label. */
 static int64_t label_number(const char *labels, const char *text)
 {
     size_t length = strlen(text);
@@ -39,6 +31,31 @@ static int64_t label_number(const char *labels, const char *text)
             return -1;
         labels += n + 1;
     }
+}
+
+bool where_compares(const struct condition *c, const struct dict_field *f)
+{
+    bool equals = c->bound.compare == CONDITION_EQUAL || c->bound.compare == CONDITION_UNEQUAL;
+    if (f->type == DICT_STRING)
+        return equals;
+    if (f->type == DICT_ENUM && c->of == CONDITION_OF_TEXT)
+        return equals && label_number(f->labels, c->text) >= 0;
+    return c->of == CONDITION_OF_NUMBER || (c->of == CONDITION_OF_TIME && units_time(f->unit) > 0);
+}
+
+bool where_lacks_label(const struct condition *c, const struct dict_aspect *a, const struct dict_field *f, char *text,
+                       size_t size)
+{
+    char labels[DICT_LABELS_MAX + 1], subject[2 * DICT_NAME_MAX + 48], *rest = labels;
+    struct near_names near = near_names(c->text);
+    if (f->type != DICT_ENUM || c->of != CONDITION_OF_TEXT || label_number(f->labels, c->text) >= 0)
+        return false;
+    snprintf(labels, sizeof labels, "%s", f->labels);
+    for (char *label; (label = strsep(&rest, "|"));)
+        near_names_consider(&near, false, label, NULL);
+    snprintf(subject, sizeof subject, "field \"%s\" of aspect \"%s\" has no label", f->name, a->name);
+    near_names_write(&near, subject, text, size);
+    return true;
 }
 
 /* Where the value of condition `c` stands in `text`, of which it was read: last, but for blanks and a quote. */

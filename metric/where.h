@@ -25,8 +25,15 @@ enum { WHERE_NONE = -1 };
 /** The number of the condition's field in `a`; WHERE_NONE: it has none. */
 int where_field(const struct condition *c, const struct dict_aspect *a);
 
-/** Whether values of field `f` can be compared with the condition's. */
+/** Whether values of field `f` can be compared with the condition's: a label has to be one of an enum's. */
 bool where_compares(const struct condition *c, const struct dict_field *f);
+
+/**
+ * Whether the condition is about a label that field `f` of `a`, an enum, does not have: then says so in `text`, with
+ * the nearest, or the first ones.
+ */
+bool where_lacks_label(const struct condition *c, const struct dict_aspect *a, const struct dict_field *f, char *text,
+                       size_t size);
 
 /**
  * The condition `text`, which condition_read() reads, for records of `a`; borrows `text`. Its `at` is WHERE_NONE where

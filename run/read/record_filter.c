@@ -102,14 +102,15 @@ enum record_where record_filter_where(const struct record_filter *f, const struc
 static void explain(const struct condition *c, const struct dict_aspect *a, const struct dict_field *f, char *text,
                     size_t size)
 {
+    if (where_lacks_label(c, a, f, text, size))
+        return;
     static const char *const types[] = {[DICT_INT64] = "a whole number",
                                         [DICT_FLOAT64] = "a number",
                                         [DICT_ENUM] = "one of a few labels",
                                         [DICT_STRING] = "a text"};
-    const char *remedy = f->type == DICT_STRING || (f->type == DICT_ENUM && c->of != CONDITION_OF_TEXT)
+    const char *remedy = f->type == DICT_STRING || f->type == DICT_ENUM
                              ? "compare it with a text, by = or !="
-                         : f->type == DICT_ENUM ? "compare it by = or !="
-                                                : "compare it with a plain number, in the field's own unit";
+                             : "compare it with a plain number, in the field's own unit";
     const char *unit = f->unit && f->unit[0] && strcmp(f->unit, "1") != 0 ? f->unit : NULL;
     snprintf(text, size, "field '%s' of aspect '%s' is %s%s%s, which cannot be compared with '%s' like that: %s",
              f->name, a->name, types[f->type], unit ? " of unit " : "", unit ? unit : "", c->text, remedy);

@@ -130,12 +130,14 @@ static void say_unmet(const struct look *l, struct names_found *found)
     const struct dict_field *f = find_field(l->aspect, c.field);
     found->kind = NAMES_NO_FIELD;
     found->name = l->metric->where;
+    if (f && where_lacks_label(&c, l->aspect, f, found->text, sizeof found->text))
+        return;
     if (f) {
         snprintf(found->text, sizeof found->text,
                  "field \"%s\" of aspect \"%s\" of %s %s, so 'where: %.200s' cannot be tested", f->name,
                  l->aspect->name, l->who->name,
                  f->type == DICT_STRING ? "is a text, which = and != alone compare"
-                 : f->type == DICT_ENUM ? "has no such label"
+                 : f->type == DICT_ENUM ? "has labels, and no times"
                                         : "is a number without such a unit",
                  l->metric->where);
         return;

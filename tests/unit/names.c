@@ -29,13 +29,15 @@ static struct dict *dictionary(const struct dict_aspect *a, uint32_t count)
 static int begin(void **state)
 {
     (void)state;
-    static const struct dict_aspect client[] = {
-        {1,
-         DICT_EVENT,
-         "temperature",
-         3,
-         {{DICT_FLOAT64, "value", "degC", ""}, {DICT_STRING, "place", "1", ""}, {DICT_STRING, "depth", "1", ""}}},
-        {2, DICT_EVENT, "shown", 1, {{DICT_INT64, "latency", "us", ""}}}};
+    static const struct dict_aspect client[] = {{1,
+                                                 DICT_EVENT,
+                                                 "temperature",
+                                                 4,
+                                                 {{DICT_FLOAT64, "value", "degC", ""},
+                                                  {DICT_STRING, "place", "1", ""},
+                                                  {DICT_STRING, "depth", "1", ""},
+                                                  {DICT_ENUM, "state", "1", "solid|fluid|gas"}}},
+                                                {2, DICT_EVENT, "shown", 1, {{DICT_INT64, "latency", "us", ""}}}};
     static const struct dict_aspect server[] = {
         {1, DICT_EVENT, "temperature", 2, {{DICT_INT64, "count", "1", ""}, {DICT_INT64, "depth", "1", ""}}},
     };
@@ -102,6 +104,13 @@ TEST_WITH(begin, end, what_a_condition_lacks_is_told_with_the_nearest)
     assert_string_equal(metric_where("temperature", "value", false, "value > 5 ms"),
                         "field \"value\" of aspect \"temperature\" of client is a number without such a unit, so "
                         "'where: value > 5 ms' cannot be tested");
+    assert_string_equal(metric_where("temperature", NULL, false, "state != gas"), "");
+    assert_string_equal(metric_where("temperature", NULL, false, "state = 7"), "");
+    assert_string_equal(metric_where("temperature", NULL, false, "state = fliud"),
+                        "field \"state\" of aspect \"temperature\" has no label \"fliud\"; the nearest is \"fluid\"");
+    assert_string_equal(metric_where("temperature", NULL, false, "state != plasma"),
+                        "field \"state\" of aspect \"temperature\" has no label \"plasma\"; there is \"solid\", "
+                        "\"fluid\", \"gas\"");
 }
 
 /* The same of an interval from `from` to `to` of process `of` (NULL: of any). */

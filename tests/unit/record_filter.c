@@ -186,6 +186,7 @@ TEST(a_condition_that_makes_no_sense_is_explained)
         {"duraton > 5 ms", NULL, BEZEL_ENOENT, "has a field \"duraton\"; the nearest is \"duration\" of work"},
         {"frame > 5 ms", NULL, BEZEL_EINVAL, "a plain number, in the field's own unit"},
         {"codec > 5", NULL, BEZEL_EINVAL, "with a text, by = or !="},
+        {"kind != kye", NULL, BEZEL_EINVAL, "of aspect \"shown\" has no label \"kye\"; the nearest is \"key\""},
         {"kind = 5 ms", NULL, BEZEL_EINVAL, "with a text, by = or !="},
         {"latency = fast", NULL, BEZEL_EINVAL, "is a number of unit ms"},
     };
