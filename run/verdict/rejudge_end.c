@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECORDS_MOST = 20000000, NO_SLOT = -1, WATCHES_MOST = AGENT_PROCESSES_MAX << AGENT_WATCH_BITS };
+enum { RECORDS_MOST = 20000000, STEPS = 100, NO_SLOT = -1, WATCHES_MOST = AGENT_PROCESSES_MAX << AGENT_WATCH_BITS };
 
 struct end_reading {
     const char *run;
@@ -32,9 +32,9 @@ struct end_reading {
     uint64_t *counts; /* records so far, by watch */
     int *watches;     /* those that have some */
     size_t watch_count;
-    int64_t evaluated; /* when its counts were */
-    int64_t broken;    /* since this record the value is beyond the bound; INT64_MAX: it is not */
-    double value;      /* at the latest record; NaN: unknown */
+    int64_t read;   /* when the counters were, all of them */
+    int64_t broken; /* since this record the value is beyond the bound; INT64_MAX: it is not */
+    double value;   /* at the latest record; NaN: unknown */
 };
 
 static bool of_one_process(const struct end_reading *r)
@@ -62,11 +62,17 @@ static size_t end_maker(const struct end_reading *r, const struct record_item *i
     return p < end ? p : r->s->process_count;
 }
 
+static void end_read_counters(struct end_reading *r, int64_t now)
+{
+    for (size_t i = 0; i < r->watch_count; i++)
+        agent_count(r->agent, r->watches[i], r->counts[r->watches[i]], now);
+    r->read = now;
+}
+
 static double end_value(struct end_reading *r, int64_t now)
 {
     double value = NAN;
-    for (size_t i = 0; i < r->watch_count; i++)
-        agent_count(r->agent, r->watches[i], r->counts[r->watches[i]], now);
+    end_read_counters(r, now);
     agent_evaluate(r->agent, now);
     uint32_t metric = (uint32_t)r->e->limits[r->limit].metric;
     int slot = of_one_process(r) ? r->slots[r->process] : NO_SLOT;
@@ -83,18 +89,25 @@ static void end_evaluate(struct end_reading *r, int64_t now)
     r->broken = !broken ? INT64_MAX : r->broken < now ? r->broken : now;
 }
 
-/* The counters are the numbers of records; those of the node are read so often that its windows begin as they do live.
+/*
+ * The counters are the numbers of records, and stand still until just before the one at `time`. They are read so often
+ * that windows begin as they do live, as far as the last two windows go.
  */
-static void end_count(struct end_reading *r, int watch, int64_t time)
+static void end_stand(struct end_reading *r, int watch, int64_t time)
 {
-    const struct experiment_limit *l = &r->e->limits[r->limit];
-    if (r->counts[watch]++ == 0)
+    int64_t window = experiment_limit_window(r->e, &r->e->limits[r->limit]), step = window / STEPS;
+    int64_t until = saturate_add(time, -1), at = saturate_add(until, -2 * window);
+    if (r->counts[watch] == 0) {
         r->watches[r->watch_count++] = watch;
-    agent_count(r->agent, watch, r->counts[watch], time);
-    if (of_one_process(r) || time - r->evaluated < experiment_limit_window(r->e, l) / 100)
-        return;
-    r->evaluated = time;
-    agent_evaluate(r->agent, time);
+        agent_count(r->agent, watch, 0, until);
+    }
+    at = at > r->read ? at : r->read;
+    while (until - at >= step) {
+        at = until - at < 2 * step ? until : at + step;
+        end_read_counters(r, at);
+        if (!of_one_process(r))
+            agent_evaluate(r->agent, at);
+    }
 }
 
 /* Returns 0, or an error if it cannot be taken in. */
@@ -120,8 +133,9 @@ static int end_take(struct end_reading *r, const struct record_item *item)
     memcpy(record, run.first, run.stride);
     packet_put_record(record, run.aspect, (uint64_t)time);
     run.first = record;
+    end_stand(r, watch, time);
     agent_records(r->agent, watch, &run, time);
-    end_count(r, watch, time);
+    agent_count(r->agent, watch, ++r->counts[watch], time);
     r->first = time < r->first ? time : r->first;
     if (r->e->limits[r->limit].persistence > 0)
         end_evaluate(r, time);
@@ -196,8 +210,14 @@ static bool end_read(struct end_reading *r)
 
 bool rejudge_read_end(const char *run, const struct summary *s, const struct experiment *e, struct summary_chosen *c)
 {
-    struct end_reading r = {
-        .run = run, .s = s, .e = e, .limit = c->limit, .process = c->process, .first = INT64_MAX, .broken = INT64_MAX};
+    struct end_reading r = {.run = run,
+                            .s = s,
+                            .e = e,
+                            .limit = c->limit,
+                            .process = c->process,
+                            .first = INT64_MAX,
+                            .read = INT64_MIN,
+                            .broken = INT64_MAX};
     bool all = false;
     r.last = end_time(&r, c->process, verdict_end(s, e, c->limit, c->process));
     r.slots = malloc((s->process_count + 1) * sizeof *r.slots);

@@ -373,7 +373,7 @@ static void draw_end(const struct scene *s, struct worker *w, bool hangs)
 }
 
 /* A run whose limits nobody has judged. */
-static void scene_begin(struct scene *s, bool lossy, bool hangs)
+static void scene_draw(struct scene *s, bool lossy, bool hangs)
 {
     memset(s, 0, sizeof *s);
     grown_open(&s->g, "rejudge");
@@ -384,9 +384,19 @@ static void scene_begin(struct scene *s, bool lossy, bool hangs)
         draw_records(s, &s->workers[i], lossy);
         draw_end(s, &s->workers[i], hangs);
     }
+}
+
+static void scene_store(struct scene *s)
+{
     store_scene(s);
     for (int i = 0; i < LIMITS; i++)
         s->rows[i] = (struct builtin_limit){.limit = (uint32_t)i, .worst = NAN};
+}
+
+static void scene_begin(struct scene *s, bool lossy, bool hangs)
+{
+    scene_draw(s, lossy, hangs);
+    scene_store(s);
 }
 
 static int runs(void)
@@ -618,6 +628,50 @@ TEST(a_value_at_the_last_record_breaks_a_limit)
     }
     printf("%d values at the end broke a limit, %d did not\n", breaking, not );
     assert_true(breaking > 0 && not > 0);
+}
+
+/* A few records more than `window` before, or none, and `n` at the end, which is earlier than the worker's before. */
+static void make_rare(struct scene *s, int i, int64_t window, size_t n)
+{
+    struct worker *w = &s->workers[i];
+    int64_t end = s->begin + LENGTH - (1 + 3 * i) * CLOCK_S, pause = EVERY + (int64_t)draw(CLOCK_S);
+    size_t before = draw(3);
+    w->count = before + n;
+    for (size_t r = 0; r < w->count; r++) {
+        w->times[r] =
+            r < before ? end - window - (int64_t)(before - r) * pause : end + (int64_t)(r - before) * CLOCK_MS;
+        w->lost[r] = false;
+    }
+    draw_end(s, w, false);
+}
+
+/* Between rare records the counters stand still, which says in which window each record lies. */
+TEST(rare_records_at_the_end_are_counted)
+{
+    enum { COUNT = 10 };
+    static struct scene s;
+    for (int run = 0; run < runs(); run++) {
+        size_t n[WORKERS];
+        bool is_chosen;
+        scene_draw(&s, false, false);
+        for (int i = 0; i < WORKERS; i++)
+            make_rare(&s, i, s.metrics[COUNT].window, n[i] = 1 + draw(3));
+        s.metrics[COUNT].where = NULL;
+        s.metrics[COUNT].tumbles = false;
+        s.limits[0] = (struct experiment_limit){
+            .metric = COUNT, .kind = LIMIT_EXPECT, .bound = (double)draw(4), .text = limit_text};
+        s.limits[0].compare = COMPARE_AT_MOST;
+        s.e.limit_count = 1;
+        scene_store(&s);
+        assert_int_equal(rejudge_chosen(s.g.run, &s.s, &s.e), 0);
+        for (int p = 0; p < (s.metrics[COUNT].per_process ? WORKERS : 1); p++) {
+            double is = verdict_stray(&s.s, &s.e, 0, (size_t)p, &is_chosen);
+            if ((double)n[p] > s.limits[0].bound ? is != (double)n[p] : !isnan(is))
+                fail_msg("run %d, worker %d: %g, and not %zu, bound %g", run, p, is, n[p], s.limits[0].bound);
+        }
+        free(s.s.chosen);
+        scene_end(&s);
+    }
 }
 
 TEST(no_answer_is_given_that_is_not_known)

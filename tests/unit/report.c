@@ -431,8 +431,8 @@ TEST(what_a_verdict_hides_is_in_its_sentence)
     s.rows[0].unjudged = 0;
     s.metrics[0].aspect = (char *)s.books[1][1].name;
     s.metrics[0].window = 1000 * CLOCK_S;
-    check_sentence(
-        &s, ": fps >= 29 could not be judged: no process recorded for so long as its metric's window, 16 min 40 s; ");
+    check_sentence(&s, ": fps >= 29 could not be judged: no process recorded frame_shown for so long as its metric's "
+                       "window, 16 min 40 s; ");
     s.metrics[0].window = CLOCK_S;
     struct history_violation early = {0, 0, sample_time(1), sample_time(1.5), false, 24, 28};
     s.summary.violations = &early;

@@ -13,8 +13,10 @@ static bool is_running(const struct report *r)
     return r->verdict->run == RUN_RUNNING;
 }
 
-/* Whether no process made records of the metric of limit `l` for so long as its window: a number needs a whole one. */
-static bool is_shorter(const struct report *r, const struct experiment_limit *l)
+/* The aspect of the metric of limit `l`, if no process recorded it for so long as its window: a number needs a whole
+ * one.
+ */
+static const char *too_short(const struct report *r, const struct experiment_limit *l)
 {
     const struct experiment_metric *m = l->metric < 0 ? NULL : &r->experiment->metrics[l->metric];
     if (m && m->operands)
@@ -23,9 +25,9 @@ static bool is_shorter(const struct report *r, const struct experiment_limit *l)
         const struct summary_process *p = &r->summary->processes[i];
         for (size_t b = 0; b < p->book_count; b++)
             if (strcmp(p->books[b].name, m->aspect) == 0 && p->books[b].last_ns - p->books[b].first_ns >= m->window)
-                return false;
+                return NULL;
     }
-    return m && m->aspect && experiment_metric_is_counted(m);
+    return m && experiment_metric_is_counted(m) ? m->aspect : NULL;
 }
 
 /* Says why nothing was judged of limit `limit` although its metric has what it needs; nothing if that is not known.
@@ -34,6 +36,7 @@ static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
 {
     const struct experiment_limit *l = &r->experiment->limits[limit];
     int64_t settling = 0, unknown = 0;
+    const char *brief = too_short(r, l);
     bool seen = false; /* at an instant that ends no judged time */
     for (size_t i = 0; i < r->summary->limit_count; i++) {
         const struct builtin_limit *row = &r->summary->limits[i];
@@ -51,8 +54,8 @@ static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
         fprintf(out,
                 ": a limit of kind hold is judged after adaptation has had %s to settle, and the run ended before that",
                 units_duration(agent_settling(r->experiment, l)).s);
-    else if (unknown > 0 && unjudged == 0 && is_shorter(r, l))
-        fprintf(out, ": no process recorded for so long as its metric's window, %s",
+    else if (unknown > 0 && unjudged == 0 && brief)
+        fprintf(out, ": no process recorded %s for so long as its metric's window, %s", brief,
                 units_duration(experiment_limit_window(r->experiment, l)).s);
     else if (unknown > 0)
         fprintf(out, ": its metric had no value at any time in %s", units_duration(unknown - unjudged).s);
