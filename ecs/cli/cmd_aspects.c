@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/log.h"
 #include "base/units.h"
 #include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
 #include "ecs/course/control_client.h"
 #include "mdr/message.h"
+#include "run/verdict/names.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -72,6 +74,21 @@ static bool take(void *context, const char *node, const struct message *answer)
     return true;
 }
 
+/* A pattern that matches nothing yet is kept for what comes; one that looks misspelt is told. The run lies here. */
+static void tell_misspelt(const struct command_target *t, const char *word, const struct message_command *c)
+{
+    char run[PATH_MAX], patterns[sizeof c->patterns], *rest = patterns, *one;
+    struct names_found found;
+    struct summary *s;
+    if (command_is_file(word) || command_find_run(t, word, run) != OPTIONS_GO_ON || summary_load_books(run, &s) != 0)
+        return;
+    snprintf(patterns, sizeof patterns, "%s", c->patterns);
+    while ((one = strsep(&rest, " ")))
+        if (names_pattern(s, one, &found))
+            log_warn("BEZEL-NAME", "%s", found.text);
+    summary_free(s);
+}
+
 int cmd_aspects(int argc, char **argv)
 {
     struct message_command command;
@@ -90,5 +107,10 @@ int cmd_aspects(int argc, char **argv)
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
         code = read_words(o.words, &command, &run);
-    return code == OPTIONS_GO_ON ? command_ask(&t, run, &command, ANSWER_ASPECTS, take, NULL) : code;
+    if (code != OPTIONS_GO_ON)
+        return code;
+    code = command_ask(&t, run, &command, ANSWER_ASPECTS, take, NULL);
+    if (code == EXIT_OK)
+        tell_misspelt(&t, run, &command);
+    return code;
 }

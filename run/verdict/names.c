@@ -351,11 +351,8 @@ bool names_knob(const struct summary *s, const struct experiment *e, uint32_t kn
 
 /* ---- Aspects that `sensing` and triggers name -------------------------------------------------------------------- */
 
-/*
- * Whether the aspect that pattern `name` names is missing, and a similar one is there. A glob, and a name without a
- * similar one, may be for another program: a file serves several.
- */
-static bool names_pattern(const struct summary *s, const char *name, struct names_found *found)
+/* A name without a similar one may be for another program: a file serves several. */
+bool names_pattern(const struct summary *s, const char *name, struct names_found *found)
 {
     struct near_names near = near_names(name);
     char subject[160];

@@ -34,6 +34,9 @@ bool names_trigger(const struct summary *s, const struct experiment_trigger *t, 
 /** Whether no process had knob `knob` of the file. Likewise. */
 bool names_knob(const struct summary *s, const struct experiment *e, uint32_t knob, struct names_found *found);
 
+/** Whether pattern `name` is no glob, no process has that aspect, and one has a similar one. Likewise. */
+bool names_pattern(const struct summary *s, const char *name, struct names_found *found);
+
 /**
  * Calls `take` with each: `what` is "limit p99 <= 5", "metric p99", "knob horizon", "trigger any frmae", also of what
  * its actions name, or, of an aspect that is similar to one that is there, "sensing.aspects.off frmae", of the file. A
