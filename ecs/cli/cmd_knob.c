@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/json.h"
 #include "base/log.h"
+#include "base/near.h"
 #include "base/table.h"
 #include "ecs/cli/command.h"
 #include "ecs/cli/commands.h"
@@ -170,13 +171,21 @@ static void print_json(const struct row *rows, size_t count)
     fputc('\n', stdout);
 }
 
-static int no_such_knob(const struct arguments *a)
+static int no_such_knob(struct control_client *r, const struct arguments *a)
 {
+    struct near_names near = near_names(a->name);
+    char subject[MESSAGE_NAME_MAX + 32] = "no process of the run has a knob", text[512];
+    struct listed all = {0};
+    int code = list_all(r, &all);
+    for (const struct row *row = all.rows; row < all.rows + all.count; row++)
+        if (!a->process || strcmp(a->process, row->knob.process) == 0)
+            near_names_consider(&near, false, row->knob.name, row->knob.process);
     if (a->process)
-        log_error("BEZEL-KNOB", "process %s has no knob '%s'", a->process, a->name);
-    else
-        log_error("BEZEL-KNOB", "no process of the run has a knob '%s'", a->name);
-    return EXIT_FAILED;
+        snprintf(subject, sizeof subject, "process %s has no knob", a->process);
+    near_names_write(&near, subject, text, sizeof text);
+    log_error("BEZEL-KNOB", "%s", text);
+    free(all.rows);
+    return code == EXIT_OK ? EXIT_FAILED : code;
 }
 
 static int show(struct control_client *r, const struct arguments *a)
@@ -192,7 +201,7 @@ static int show(struct control_client *r, const struct arguments *a)
     else if (kept > 0)
         print_rows(all.rows, kept);
     if (kept == 0 && a->name[0] && code == EXIT_OK)
-        code = no_such_knob(a);
+        code = no_such_knob(r, a);
     else if (kept == 0 && code == EXIT_OK)
         log_warn("BEZEL-KNOB", "no process has a knob that can be set now");
     free(all.rows);
@@ -215,7 +224,7 @@ static int set(struct control_client *r, const struct arguments *a)
     uint64_t processes = 0;
     struct message_command command = {.verb = VERB_SET, .subject = SUBJECT_KNOBS, .knob = a->command};
     int code = control_client_ask(r, &command, ANSWER_KNOB_SET, take_set, &processes);
-    return code == EXIT_OK && processes == 0 ? no_such_knob(a) : code;
+    return code == EXIT_OK && processes == 0 ? no_such_knob(r, a) : code;
 }
 
 int cmd_knob(int argc, char **argv)
