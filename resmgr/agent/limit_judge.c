@@ -70,6 +70,14 @@ void limit_judge_drop(struct limit_judge *j, struct limit_judge_run *run, bool w
     *run = (struct limit_judge_run){0};
 }
 
+/* ns for which this instant stands. What the first one of a judge that resumes is behind, others have recorded. */
+static int64_t limit_judge_passed(const struct limit_judge *j)
+{
+    if (j->began)
+        return j->now - j->before;
+    return j->since > 0 && !j->resumes ? j->now - j->since : 0;
+}
+
 void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int slot, struct limit_judge_value v)
 {
     bool hung = v.silent > j->settling;
@@ -98,7 +106,7 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
     }
     if (excess > 0 && !run->broken) {
         run->broken_since = j->now;
-        run->whole_before = j->began ? j->before : j->now;
+        run->whole_before = j->now - limit_judge_passed(j);
     }
     run->broken = excess > 0;
     if (!run->broken)
@@ -136,18 +144,6 @@ static void limit_judge_add_held(struct limit_judge *j, int64_t passed, bool dou
     j->seen->unknown += open;
     j->seen->unjudged += open;
     j->doubtful_gap += doubtful ? open : 0;
-}
-
-/*
- * ns for which this instant stands; the first one for none, unless it is so late that they are a gap. Whether the first
- * one of an agent that resumes is behind a gap, the records of the agent before it tell.
- */
-static int64_t limit_judge_passed(const struct limit_judge *j)
-{
-    if (j->began)
-        return j->now - j->before;
-    bool is_late = j->since > 0 && !j->resumes && j->now - j->since > j->reach;
-    return is_late ? j->now - j->since : 0;
 }
 
 /* Adds the time since the instant before, in the state that this instant found. */

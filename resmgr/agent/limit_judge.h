@@ -71,9 +71,9 @@ void limit_judge_start(struct limit_judge *j, const struct experiment_limit *lim
                        struct agent_limit *seen);
 
 /**
- * Before the first instant: there has been something to judge since `since`. Where that is longer ago than the reach,
- * the time until the first instant is a gap; else it does not count. `resumes`: a judge before this one may have judged
- * some of it; the gap of the first instant is negative, and counts in no sum (agent.h).
+ * Before the first instant: there has been something to judge since `since`, and the first instant stands for that time
+ * as others do. Where nobody says so it stands for none. `resumes`: a judge before this one may have judged some of it;
+ * the gap of the first instant is negative, and counts in no sum (agent.h).
  */
 void limit_judge_since(struct limit_judge *j, int64_t since, bool resumes);
 

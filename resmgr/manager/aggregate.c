@@ -386,8 +386,7 @@ static void judge(struct aggregate *a, uint32_t i, bool silent, int64_t now)
     if (all->ended) /* the silence before the last process ended was its end, unless it went on */
         limit_judge_drop(&l->judge, &l->run, went_on);
     if (a->began > 0 && any_made(a, i))
-        limit_judge_since(&l->judge, a->began,
-                          false); /* nobody judged what they made before the first instant of all */
+        limit_judge_since(&l->judge, a->began, false); /* the first instant of all is about what they made */
     limit_judge_begin(&l->judge, now);
     limit_judge_hole(&l->judge, l->hole);
     l->hole = 0;

@@ -103,11 +103,11 @@ static int64_t node_time(const struct summary *s, int64_t at)
     return saturate_sub(at, s->node_count > 0 ? s->nodes[0].ahead : 0);
 }
 
-/* At `now`, of the time since `begin`, both of the clock of `node`. */
+/* At `now`, of the time since `begin`, both of the clock of `node`; while adaptation settles, none counts. */
 static void note_violation(struct interval_replay *r, struct interval_judge *j, uint32_t node, int64_t begin,
                            int64_t now)
 {
-    if (j->seen.state != LIMIT_VIOLATED) {
+    if (j->seen.state != LIMIT_VIOLATED || (j->judge.limit->kind == LIMIT_HOLD && isnan(j->seen.worst))) {
         j->open = 0;
         return;
     }

@@ -27,15 +27,15 @@ struct model {
 };
 
 static struct model add_up(const struct drawn *d, int n, const struct experiment_limit *l, int64_t settling,
-                           int64_t reach)
+                           int64_t reach, int64_t since)
 {
     struct model m = {0};
-    int64_t first = -1, broken = -1, whole = -1;
+    int64_t first = -1, broken = -1, whole = since;
     for (int i = 0; i < n; i++) {
-        int64_t passed = i ? d[i].at - d[i - 1].at : 0;
+        int64_t passed = d[i].at - (i ? d[i - 1].at : since);
         bool known = !isnan(d[i].value), breaks = known && d[i].value > l->bound;
         first = first < 0 && known ? d[i].at : first;
-        whole = !breaks || i == 0 ? d[i].at : whole;
+        whole = !breaks ? d[i].at : whole;
         broken = !breaks ? -1 : broken < 0 ? d[i].at : broken;
         int64_t lasting = breaks ? d[i].at - whole - l->persistence : 0; /* at most, and beyond `for` */
         int64_t open = lasting <= 0 ? 0 : lasting < passed ? lasting : passed;
@@ -82,8 +82,10 @@ TEST(every_interval_is_counted_once_and_no_gap_as_judged)
         struct agent_limit seen;
         struct limit_judge j;
         struct limit_judge_run run = {0};
-        int64_t now = 1000 * CLOCK_S, gaps = 0;
+        int64_t now = 1000 * CLOCK_S, since = now + draw_interval(reach), gaps = 0;
         limit_judge_start(&j, &limit, settling, reach, &seen);
+        limit_judge_since(&j, since, false);
+        now = since;
         for (int i = 0; i < INSTANTS; i++) {
             now += draw_interval(reach);
             d[i] = (struct drawn){now, seed_next(&seed) % 8 == 0 ? (double)NAN : 20 * seed_unit(&seed)};
@@ -92,7 +94,7 @@ TEST(every_interval_is_counted_once_and_no_gap_as_judged)
                               (struct limit_judge_value){.known = !isnan(d[i].value), .value = d[i].value});
             limit_judge_end(&j);
             gaps += seen.gap > 0 ? seen.gap : 0;
-            struct model m = add_up(d, i + 1, &limit, settling, reach);
+            struct model m = add_up(d, i + 1, &limit, settling, reach, since);
             assert_int_equal(seen.settling, m.settling);
             assert_int_equal(seen.held, m.held);
             assert_int_equal(seen.violated, m.violated);
@@ -101,7 +103,10 @@ TEST(every_interval_is_counted_once_and_no_gap_as_judged)
             assert_true(limit.persistence > 0 ? seen.unjudged >= gaps : seen.unjudged == gaps);
             met.held += seen.held > 0, met.violated += seen.violated > 0, met.settling += seen.settling > 0;
             met.unjudged += seen.unjudged > gaps;
-            assert_int_equal(seen.settling + seen.held + seen.violated + seen.unknown, now - d[0].at);
+            assert_int_equal(seen.settling + seen.held + seen.violated + seen.unknown, now - since);
+            bool is_beyond = seen.worst > limit.bound, is_counted = seen.violated + seen.unjudged > 0;
+            assert_true(seen.violated == 0 || is_beyond);
+            assert_true(!is_beyond || limit.persistence > 0 || is_counted);
         }
     }
     assert_true(met.held > CASES && met.violated > CASES && met.settling > CASES && met.unjudged > CASES);

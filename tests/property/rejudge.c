@@ -445,6 +445,17 @@ static void fail_gap(const struct scene *s, int run, const struct history_gap *g
              (double)e->violated / 1e9);
 }
 
+/* A limit's worst value is beyond its bound where it was violated, and no other limit's is. */
+static void check_worst(const struct scene *s, int run, const struct builtin_limit *row)
+{
+    const struct experiment_limit *l = &s->limits[row->limit];
+    bool beyond = l->compare == COMPARE_AT_LEAST ? row->worst < l->bound : row->worst > l->bound;
+    bool violated = row->violated > 0 || (l->kind == LIMIT_EXPECT && row->last_violated > 0);
+    if (beyond != violated)
+        fail_msg("run %d, metric %d %s %g: worst %g, violated for %g s", run, l->metric,
+                 l->compare == COMPARE_AT_LEAST ? ">=" : "<=", l->bound, row->worst, (double)row->violated / 1e9);
+}
+
 TEST(a_gap_is_judged_as_if_there_were_none)
 {
     static struct scene s;
@@ -462,8 +473,10 @@ TEST(a_gap_is_judged_as_if_there_were_none)
             again += g->end - g->begin;
             violated += g->violated;
         }
-        for (int i = 0; i < LIMITS; i++)
+        for (int i = 0; i < LIMITS; i++) {
             assert_int_equal(s.rows[i].unjudged, 0);
+            check_worst(&s, run, &s.rows[i]);
+        }
         scene_end(&s);
     }
     printf("%.0f s judged again, %.0f s of it violated\n", (double)again / 1e9, (double)violated / 1e9);
@@ -746,6 +759,7 @@ TEST(a_silence_behind_the_last_record_is_not_judged)
             assert_int_equal(s.rows[i].unjudged, s.gaps[i].doubtful);
             assert_true(s.rows[i].unjudged >= until - end);
             assert_int_equal(s.rows[i].held + s.rows[i].violated + s.rows[i].unknown, until - s.begin);
+            check_worst(&s, run, &s.rows[i]);
             hung += until > end;
             ended += until == end;
         }
