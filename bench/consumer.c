@@ -35,7 +35,6 @@ static void must(bool holds, const char *what)
 static void store_run(void)
 {
     static const uint8_t id[16] = "a run's identity";
-    struct stored_run r = {0};
     struct fake_sensor *f = fake_new("desk", id, 1);
     must(f && mkdtemp(run), "making a run");
     for (unsigned i = 0; i < FAKE_PROCESSES; i++) {
@@ -44,9 +43,7 @@ static void store_run(void)
             for (unsigned packet = 0; packet < PACKETS; packet++)
                 fake_cut(f, i, ring, RECORDS);
     }
-    must(stored_start(&r, run, f, STORE_SYNC_NEVER) == 0 && stored_feed(&r, UINT64_MAX) == 0, "storing a run");
-    stored_end(&r);
-    must(stored_stop(&r) == 0, "storing a run");
+    must(stored_whole(run, f) == 0, "storing a run");
     fake_free(f);
 }
 

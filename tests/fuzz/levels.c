@@ -42,7 +42,6 @@ static void clean_up(void)
 static void store_run(void)
 {
     static const uint8_t id[16] = "a run's identity";
-    struct stored_run r = {0};
     struct fake_sensor *f = fake_new("desk", id, 1);
     fuzz_must(f);
     fake_add_process(f, "app", 1, ROLE_SUT);
@@ -51,8 +50,7 @@ static void store_run(void)
         fake_cut(f, 0, 0, RECORDS);
         fake_lose(f, 0, 0, 1);
     }
-    fuzz_must(stored_start(&r, dir, f, STORE_SYNC_NEVER) == 0 && stored_feed(&r, UINT64_MAX) == 0);
-    fuzz_must(stored_stop(&r) == 0);
+    fuzz_must(stored_whole(dir, f) == 0);
     fake_free(f);
 }
 

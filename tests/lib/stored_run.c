@@ -218,6 +218,24 @@ int stored_stop(struct stored_run *r)
     return err ? err : closed;
 }
 
+int stored_grow(struct stored_run *r)
+{
+    int err = stored_feed(r, UINT64_MAX);
+    return err ? err : stored_save(r);
+}
+
+int stored_whole(const char *dir, struct fake_sensor *sensor)
+{
+    struct stored_run r = {0};
+    int err = stored_start(&r, dir, sensor, STORE_SYNC_NEVER);
+    if (!err)
+        err = stored_feed(&r, UINT64_MAX);
+    if (err)
+        return err;
+    stored_end(&r);
+    return stored_stop(&r);
+}
+
 void stored_drop(struct stored_run *r)
 {
     (void)!rundb_close(r->rundb);

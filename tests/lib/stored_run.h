@@ -33,6 +33,12 @@ int stored_start(struct stored_run *r, const char *dir, struct fake_sensor *sens
 /** Stores and acknowledges up to `packets` packets that are not stored yet, in turn from all streams. */
 int stored_feed(struct stored_run *r, uint64_t packets) BEZEL_MUST_CHECK;
 
+/** Stores all packets, and saves. */
+int stored_grow(struct stored_run *r) BEZEL_MUST_CHECK;
+
+/** Makes `dir` a run with all packets of `sensor`, which has ended in order. */
+int stored_whole(const char *dir, struct fake_sensor *sensor) BEZEL_MUST_CHECK;
+
 /** Lets expire what is to, as stored_feed() does after each acknowledgement. */
 void stored_keep(struct stored_run *r);
 

@@ -107,7 +107,6 @@ static int compare(const void *a, const void *b)
 
 static void store(struct fake_sensor *sensor, int64_t begin)
 {
-    struct stored_run stored = {.batch = 0};
     qsort(records, record_count, sizeof *records, in_time);
     for (size_t i = 0; i < record_count; i++) {
         const struct record *r = &records[i];
@@ -118,10 +117,7 @@ static void store(struct fake_sensor *sensor, int64_t begin)
         s->time = (uint64_t)(begin + r->at - 1000);
         fake_cut_one(sensor, r->process, 0, r->aspect, (uint64_t[]){r->peer, r->tag, (uint64_t)r->waited});
     }
-    assert_int_equal(stored_start(&stored, run, sensor, STORE_SYNC_NEVER), 0);
-    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
-    stored_end(&stored);
-    assert_int_equal(stored_stop(&stored), 0);
+    assert_int_equal(stored_whole(run, sensor), 0);
 }
 
 static void make_run(void)

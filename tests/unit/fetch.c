@@ -194,8 +194,7 @@ static void make_away(void)
     assert_int_equal(stored_start(&stored, away, sensor, STORE_SYNC_NEVER), 0);
     for (unsigned i = 0; i < 90; i++)
         fake_cut(sensor, i % 3 / 2, i % 3 % 2, 40);
-    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
-    assert_int_equal(stored_save(&stored), 0);
+    assert_int_equal(stored_grow(&stored), 0);
 }
 
 static void end_there(void)

@@ -51,15 +51,11 @@ static void packetize_run(struct fixture *t)
 
 static void setup_run(struct fixture *t)
 {
-    struct stored_run run = {0};
     *t = (struct fixture){.dir = "/tmp/bezel-merge-XXXXXX"};
     assert_non_null(mkdtemp(t->dir));
     snprintf(t->target, sizeof t->target, "%s/export", t->dir);
     packetize_run(t);
-    assert_int_equal(stored_start(&run, t->dir, t->sensor, STORE_SYNC_NEVER), 0);
-    assert_int_equal(stored_feed(&run, UINT64_MAX), 0);
-    stored_end(&run);
-    assert_int_equal(stored_stop(&run), 0);
+    assert_int_equal(stored_whole(t->dir, t->sensor), 0);
 }
 
 static void teardown_run(struct fixture *t)

@@ -54,8 +54,7 @@ static void grow(struct served *s, unsigned packets)
 {
     for (unsigned i = 0; i < 3 * packets; i++)
         fake_cut(s->sensor, i % 3 / 2, i % 3 % 2, 40);
-    assert_int_equal(stored_feed(&s->stored, UINT64_MAX), 0);
-    assert_int_equal(stored_save(&s->stored), 0);
+    assert_int_equal(stored_grow(&s->stored), 0);
 }
 
 /* A run of two processes that goes on. */

@@ -45,8 +45,7 @@ static int begin(void **state)
                        file) < 0)
         return -1;
     fclose(file);
-    if (stored_start(&stored, run, sensor, STORE_SYNC_NEVER) || stored_feed(&stored, UINT64_MAX) ||
-        stored_save(&stored) || run_view_open(run, &view) != 0)
+    if (stored_start(&stored, run, sensor, STORE_SYNC_NEVER) || stored_grow(&stored) || run_view_open(run, &view) != 0)
         return -1;
     while ((more = run_view_update(view, CLOCK_S)) > 0)
         ;
@@ -156,8 +155,7 @@ TEST_WITH(begin, end, what_takes_too_long_is_cut_and_says_so)
 static void take_in(void)
 {
     int more;
-    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
-    assert_int_equal(stored_save(&stored), 0);
+    assert_int_equal(stored_grow(&stored), 0);
     while ((more = run_view_update(view, CLOCK_S)) > 0)
         ;
     assert_int_equal(more, 0);
@@ -503,8 +501,7 @@ TEST_WITH(begin, end, a_reader_keeps_nothing_of_what_processes_counted)
     fake_add_string(sensor, other, "of this one alone");
     fake_cut(sensor, other - 1, 0, 1);
     fake_cut(sensor, other, 0, 1);
-    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
-    assert_int_equal(stored_save(&stored), 0);
+    assert_int_equal(stored_grow(&stored), 0);
     assert_int_equal(levels_open(run, &levels), 0);
     const struct model_process *p = levels_model(levels, NULL)->nodes->processes;
     assert_non_null(p->dict);

@@ -24,7 +24,6 @@ static void make_run(const char *run)
     static const struct dict_aspect loop = {
         .name = "loop", .field_count = 1, .fields = {{DICT_INT64, "latency", "ns", ""}}};
     struct fake_sensor *f = fake_new("desk", id, 1);
-    struct stored_run stored = {0};
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/experiment.yaml", run);
     assert_int_equal(mkdir(run, 0777), 0);
@@ -37,10 +36,7 @@ static void make_run(const char *run)
     for (unsigned ring = 0; ring < RINGS; ring++)
         for (uint64_t i = 0; i < RECORDS; i++)
             fake_cut_one(f, 0, ring, aspect, (const uint64_t[]){ring == 0 && i == GUILTY ? 45000000 : 100000});
-    assert_int_equal(stored_start(&stored, run, f, STORE_SYNC_NEVER), 0);
-    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
-    assert_int_equal(stored_save(&stored), 0);
-    stored_drop(&stored);
+    assert_int_equal(stored_whole(run, f), 0);
     fake_free(f);
 }
 
@@ -85,7 +81,6 @@ static void make_threads(const char *run)
 {
     static const uint8_t id[16] = "a run's identity";
     struct fake_sensor *f = fake_new("desk", id, 1);
-    struct stored_run stored = {0};
     assert_int_equal(mkdir(run, 0777), 0);
     fake_add_process(f, "app", 100, ROLE_SUT);
     fake_cut(f, 0, 0, 1);
@@ -99,10 +94,7 @@ static void make_threads(const char *run)
     fake_cut_one(f, daemon_of, 0, wait,
                  (const uint64_t[]){app, 8, 500 * MS, 0, 1, 4, 0, (uint64_t)-1, (uint64_t)-1}); /* has only waited */
     record(f, aspect, 1, 9, MS, MS, 0, 0); /* of a process that there is not */
-    assert_int_equal(stored_start(&stored, run, f, STORE_SYNC_NEVER), 0);
-    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
-    assert_int_equal(stored_save(&stored), 0);
-    stored_drop(&stored);
+    assert_int_equal(stored_whole(run, f), 0);
     fake_free(f);
 }
 

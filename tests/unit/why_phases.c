@@ -20,7 +20,6 @@ static void make_run(const char *run)
 {
     static const uint8_t id[16] = "a run's identity";
     struct fake_sensor *f = fake_new("desk", id, 1);
-    struct stored_run stored = {0};
     assert_int_equal(mkdir(run, 0777), 0);
     fake_add_process(f, "app", 100, ROLE_SUT);
     fake_cut(f, 0, 0, 1);
@@ -32,10 +31,7 @@ static void make_run(const char *run)
         f->processes[daemon]->rings[0].time += RAN;
         fake_cut_one(f, daemon, 0, aspect, (const uint64_t[]){app, 7, RAN, AGE, 0, 3, i ? 0 : UINT64_MAX, 0, 0});
     }
-    assert_int_equal(stored_start(&stored, run, f, STORE_SYNC_NEVER), 0);
-    assert_int_equal(stored_feed(&stored, UINT64_MAX), 0);
-    assert_int_equal(stored_save(&stored), 0);
-    stored_drop(&stored);
+    assert_int_equal(stored_whole(run, f), 0);
     fake_free(f);
 }
 
