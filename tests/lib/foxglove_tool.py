@@ -215,6 +215,7 @@ def strange(address):
     tool.status("no channel 4000000000")
     tool.request(op="unsubscribe", subscriptionIds=[77])
     tool.status("no subscription 77")
+    tool.of[0] = "bezel/lost"  # a run on a busy machine has losses
     tool.request(op="subscribe", subscriptions=[{"id": 0, "channelId": 0}, {"id": 1, "channelId": 0}, {"id": 0, "channelId": 1}])
     tool.status("channel 0 has a subscription already")
     tool.status("subscription 0 is there already")
