@@ -357,36 +357,32 @@ static bool is_ipc(const char *text)
     return strncmp(text, "ipc:///", 7) == 0 && text[7] && strlen(text) <= ENDPOINT_LENGTH_MAX;
 }
 
-/* What it takes is checked in check.c: keys, or none. */
-void fields_read_listen(struct reader *r, const struct tree *t, void *to)
+static void read_endpoint(struct reader *r, const struct tree *t, const char *text, const char *also, void *to)
 {
     struct address address;
-    const char *why, *text = reader_text(r, t, "an endpoint, or 'ipc'");
-    if (!text || strcmp(text, "ipc") == 0)
-        return;
+    const char *why;
     if (is_ipc(text) || address_read(text, &address, &why) == 0)
         *(char **)to = reader_copy(r, text);
     else
         reader_wrong(r, t,
-                     "%s is not an endpoint; allowed: ipc, ipc:///PATH (at most 107 bytes), or tcp://HOST:PORT with a "
+                     "%s is not an endpoint; allowed: %sipc:///PATH (at most 107 bytes), or tcp://HOST:PORT with a "
                      "number, an interface or * as HOST and a number or * as PORT",
-                     diagnostics_quote(text).s);
+                     diagnostics_quote(text).s, also);
+}
+
+/* What it takes is checked in check.c: keys, or none. */
+void fields_read_listen(struct reader *r, const struct tree *t, void *to)
+{
+    const char *text = reader_text(r, t, "an endpoint, or 'ipc'");
+    if (text && strcmp(text, "ipc") != 0)
+        read_endpoint(r, t, text, "ipc, ", to);
 }
 
 void fields_read_serve(struct reader *r, const struct tree *t, void *to)
 {
-    struct address address;
-    const char *why, *text = reader_text(r, t, "an endpoint, such as tcp://*:7770");
-    if (!text)
-        return;
-    if (is_ipc(text) || address_read(text, &address, &why) == 0)
-        *(char **)to = reader_copy(r, text);
-    else
-        reader_wrong(
-            r, t,
-            "%s is not an endpoint; allowed: ipc:///PATH (at most 107 bytes), or tcp://HOST:PORT with a number, "
-            "an interface or * as HOST and a number or * as PORT",
-            diagnostics_quote(text).s);
+    const char *text = reader_text(r, t, "an endpoint, such as tcp://*:7770");
+    if (text)
+        read_endpoint(r, t, text, "", to);
 }
 
 void fields_read_metrics(struct reader *r, const struct tree *t, void *to)

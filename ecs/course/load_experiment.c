@@ -191,8 +191,9 @@ static void check_speaker(struct finder *f, const struct key_public *key, const 
     report(f, false, path, file, text);
 }
 
-/* Checks the public key of a persistent bezeld, which keeps its secret key in a folder of its own. */
-static void check_admission(struct finder *f, const char *name, const char *node, const char *path)
+/* Checks the public key of a collector that runs elsewhere, or by `node` of a persistent bezeld: their secret keys are
+ * there. */
+static void check_public(struct finder *f, const char *name, const char *node, const char *path)
 {
     char file[PATH_MAX];
     struct key_public public;
@@ -200,19 +201,8 @@ static void check_admission(struct finder *f, const char *name, const char *node
     snprintf(file, sizeof file, "%s/%s.pub", f->e->store.keys, name);
     if (key_read_public(file, &public, &why) != 0)
         report(f, false, path, file, why);
-    else
+    else if (node)
         check_speaker(f, &public, name, node, file, path);
-}
-
-/* Checks the public key of a collector that runs elsewhere, and has its secret key there. */
-static void check_public(struct finder *f, const char *name, const char *path)
-{
-    char file[PATH_MAX];
-    struct key_public public;
-    const char *why;
-    snprintf(file, sizeof file, "%s/%s.pub", f->e->store.keys, name);
-    if (key_read_public(file, &public, &why) != 0)
-        report(f, false, path, file, why);
 }
 
 /* Checks the operator's key, whose public part is on the machines that are commanded. */
@@ -313,7 +303,7 @@ static int check_keys(const struct experiment *e, struct experiment_diagnostics 
                "this libzmq was built without CURVE: install one with CURVE, such as Debian's");
     else if (keyring_examine(e->store.keys, report_wrong_file, &f) >= 0) {
         if (e->collector.node && !has_inner_here(e))
-            check_public(&f, e->store.key, "store.key");
+            check_public(&f, e->store.key, NULL, "store.key");
         else
             check_pair(&f, e->store.key, NULL, "store.key");
         if (e->control_key)
@@ -321,7 +311,7 @@ static int check_keys(const struct experiment *e, struct experiment_diagnostics 
         for (uint32_t i = 0; i < e->node_count; i++) {
             snprintf(path, sizeof path, "nodes.%s.key", e->nodes[i].name);
             if (e->nodes[i].address)
-                check_admission(&f, e->nodes[i].key, e->nodes[i].name, path);
+                check_public(&f, e->nodes[i].key, e->nodes[i].name, path);
             else
                 check_pair(&f, e->nodes[i].key, e->nodes[i].name, path);
         }

@@ -174,6 +174,9 @@ struct report_unit {
 };
 struct report_unit report_unit_for(double least_ns);
 
+/** Makes *least_ns, INFINITY at first, the least of the times that it takes. */
+void report_take_least(double *least_ns, double ns);
+
 /** The experiment's name, as it was run (an option may have changed the file's). Borrowed from the report. */
 const char *report_experiment_name(const struct report *r);
 

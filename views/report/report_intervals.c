@@ -57,20 +57,12 @@ static void time_row(struct rows *w, const struct report *r, const void *item)
     rows_known_ns(w, "error up to", "error_ns", s->bound < INT64_MAX, s->bound);
 }
 
-static double least_of(const struct report *r)
-{
-    double least = INFINITY;
-    for (size_t i = 0; i < r->intervals.count; i++) {
-        double ns = fabs(r->intervals.rows[i].p50);
-        if (ns > 0 && ns < least)
-            least = ns;
-    }
-    return least;
-}
-
 static void add_times(struct rows *w, const struct report *r)
 {
-    struct report_unit unit = report_unit_for(least_of(r));
+    double least = INFINITY;
+    for (size_t i = 0; i < r->intervals.count; i++)
+        report_take_least(&least, r->intervals.rows[i].p50);
+    struct report_unit unit = report_unit_for(least);
     for (size_t i = 0; i < r->intervals.count; i++)
         rows_add(w, time_row, &(struct time_row){&r->intervals.rows[i], unit});
 }

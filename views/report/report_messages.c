@@ -87,20 +87,12 @@ static void message_row(struct rows *w, const struct report *r, const void *item
 
 /* ---- Both forms -------------------------------------------------------------------------------------------------- */
 
-static double least_of(const struct report *r)
-{
-    double least = INFINITY;
-    for (size_t i = 0; i < r->messages.count; i++) {
-        double ns = fabs(r->messages.rows[i].p50);
-        if (ns > 0 && ns < least)
-            least = ns;
-    }
-    return least;
-}
-
 static void add_messages(struct rows *w, const struct report *r)
 {
-    struct report_unit unit = report_unit_for(least_of(r));
+    double least = INFINITY;
+    for (size_t i = 0; i < r->messages.count; i++)
+        report_take_least(&least, r->messages.rows[i].p50);
+    struct report_unit unit = report_unit_for(least);
     for (size_t i = 0; i < r->summary->process_count; i++) {
         const struct summary_process *p = &r->summary->processes[i];
         for (size_t k = 0; k < p->book_count; k++)

@@ -61,9 +61,13 @@ static void take_small(void *least, const struct value *v)
 {
     const struct summary_field *f = v->field;
     double figure = f->p50.d != 0 ? f->p50.d : f->p99.d != 0 ? f->p99.d : f->max.d;
-    double ns = (double)units_time(f->unit) * fabs(figure);
-    if (ns > 0 && ns < *(double *)least)
-        *(double *)least = ns;
+    report_take_least(least, (double)units_time(f->unit) * figure);
+}
+
+void report_take_least(double *least_ns, double ns)
+{
+    if (ns != 0 && fabs(ns) < *least_ns)
+        *least_ns = fabs(ns);
 }
 
 struct report_unit report_unit_for(double least_ns)
