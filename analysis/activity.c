@@ -128,13 +128,10 @@ static struct activity_stream *stream_of(struct activity *a, size_t number)
 {
     if (number >= a->stream_capacity) {
         size_t larger = 2 * number + 16;
-        struct activity_stream *more = realloc(a->streams, larger * sizeof *more);
-        if (!more)
+        if (!grow_to(&a->streams, larger, sizeof *a->streams))
             return NULL;
-        for (size_t i = a->stream_capacity; i < larger; i++)
-            more[i] = (struct activity_stream){.last = INT64_MIN};
-        a->streams = more;
-        a->stream_capacity = larger;
+        while (a->stream_capacity < larger)
+            a->streams[a->stream_capacity++] = (struct activity_stream){.last = INT64_MIN};
     }
     return &a->streams[number];
 }

@@ -61,6 +61,32 @@ static inline bool grow_zeroed(void *list, uint32_t *count, uint32_t wanted, siz
     return true;
 }
 
+/** Bytes that grow; zeros at first. */
+struct grow_bytes {
+    uint8_t *at;
+    size_t n, capacity;
+    bool short_of_memory; /* then nothing is added any more */
+};
+
+/** Room for `more` bytes behind those that are there. False: no memory. */
+static inline bool grow_bytes_room(struct grow_bytes *b, size_t more)
+{
+    if (b->capacity - b->n >= more)
+        return !b->short_of_memory;
+    size_t larger = 2 * b->capacity > b->n + more ? 2 * b->capacity : b->n + more + 256;
+    b->short_of_memory = b->short_of_memory || !grow_to(&b->at, larger, 1);
+    b->capacity = b->short_of_memory ? b->capacity : larger;
+    return !b->short_of_memory;
+}
+
+static inline void grow_bytes_add(struct grow_bytes *b, const void *data, size_t n)
+{
+    if (n == 0 || !grow_bytes_room(b, n))
+        return;
+    memcpy(b->at + b->n, data, n);
+    b->n += n;
+}
+
 /** Makes room in an index for one more key beside `count`. False: no memory. */
 static inline bool grow_index(struct hash_index *x, size_t count)
 {

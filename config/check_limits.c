@@ -3,6 +3,7 @@
 #include "config/check_internal.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/near.h"
 #include "base/units.h"
 #include "config/diagnostics.h"
@@ -166,16 +167,14 @@ void check_drop_sensor_cpu(struct experiment *e)
 /* Appends a built-in metric that the file does not mention; its index, or -1. */
 static int add_built_in(struct reader *r, struct experiment *e, enum experiment_metric_kind kind)
 {
-    struct experiment_metric *more = realloc(e->metrics, (e->metric_count + 1) * sizeof *more);
     char *name = reader_copy(r, experiment_metric_word(kind));
-    if (more)
-        e->metrics = more;
-    if (!more || !name) {
+    if (!name || !grow_to(&e->metrics, e->metric_count + 1, sizeof *e->metrics)) {
         free(name);
         r->out_of_memory = true;
         return -1;
     }
-    more[e->metric_count] = (struct experiment_metric){.name = name, .kind = kind, .share = 0.99, .window = CLOCK_S};
+    e->metrics[e->metric_count] =
+        (struct experiment_metric){.name = name, .kind = kind, .share = 0.99, .window = CLOCK_S};
     return (int)e->metric_count++;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/inventory.h"
 
+#include "base/grow.h"
 #include "config/diagnostics.h"
 #include "config/schema.h"
 
@@ -151,20 +152,14 @@ int inventory_put(struct inventory *inventory, const struct inventory_node *node
     struct inventory_node made = {copy(node->name, &failed), copy(node->ssh, &failed),     copy(node->address, &failed),
                                   copy(node->key, &failed),  copy(node->version, &failed), node->at};
     struct inventory_node *place = inventory_find(inventory, node->name);
-    struct inventory_node *list = inventory->nodes;
-    if (!place && !failed) {
-        list = realloc(list, (inventory->count + 1) * sizeof *list);
-        failed = !list;
-    }
-    if (failed) {
+    if (failed || (!place && !grow_to(&inventory->nodes, inventory->count + 1, sizeof *place))) {
         free_node(&made);
         return BEZEL_ENOMEM;
     }
-    inventory->nodes = list;
     if (place)
         free_node(place);
     else
-        place = &list[inventory->count++];
+        place = &inventory->nodes[inventory->count++];
     *place = made;
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/condition.h"
+#include "base/grow.h"
 #include "base/near.h"
 #include "base/units.h"
 #include "config/check_internal.h"
@@ -518,13 +519,12 @@ static void check_cycles(struct reader *r, const struct tree *root, const struct
 
 static bool add_short(struct reader *r, struct experiment *e, uint32_t limit)
 {
-    struct experiment_trigger *more = realloc(e->triggers, (e->trigger_count + 1) * sizeof *more);
-    e->triggers = more ? more : e->triggers;
+    bool has_room = grow_to(&e->triggers, e->trigger_count + 1, sizeof *e->triggers);
     struct experiment_action *a = reader_alloc(r, 1, sizeof *a);
     char *when = NULL;
     if (asprintf(&when, "%s violated", e->limits[limit].text ? e->limits[limit].text : "?") < 0)
         when = NULL;
-    if (!more || !a || !when) {
+    if (!has_room || !a || !when) {
         free(a);
         free(when);
         r->out_of_memory = true;
@@ -533,13 +533,13 @@ static bool add_short(struct reader *r, struct experiment *e, uint32_t limit)
     *a = action_default;
     a->act = ACT_SNAPSHOT;
     a->snapshot = e->limits[limit].snapshot;
-    more[e->trigger_count++] = (struct experiment_trigger){.when = when,
-                                                           .condition = WHEN_VIOLATED,
-                                                           .limit = (int)limit,
-                                                           .once_in = CLOCK_MS,
-                                                           .is_short = true,
-                                                           .action_count = 1,
-                                                           .actions = a};
+    e->triggers[e->trigger_count++] = (struct experiment_trigger){.when = when,
+                                                                  .condition = WHEN_VIOLATED,
+                                                                  .limit = (int)limit,
+                                                                  .once_in = CLOCK_MS,
+                                                                  .is_short = true,
+                                                                  .action_count = 1,
+                                                                  .actions = a};
     return true;
 }
 

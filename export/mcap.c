@@ -38,7 +38,7 @@ enum { CHUNK_BYTES = 1 << 20, NUMBERS_MOST = 65535, OF_SCHEMA = 0, OF_LOSSES = 1
 
 struct channel {
     uint64_t messages;
-    struct mcap_bytes index; /* of the present chunk: time and offset of each message */
+    struct grow_bytes index; /* of the present chunk: time and offset of each message */
 };
 
 struct lost {
@@ -54,9 +54,9 @@ struct mcap {
     size_t channel_count, channel_capacity, schema_count;
     struct hash_index numbers; /* of channels, by process and aspect; of schemas, by their hash */
     size_t number_count;
-    struct mcap_bytes schema_list, channel_list; /* their records, for the summary */
-    struct mcap_bytes chunk_list, attachment_list, metadata_list;
-    struct mcap_bytes chunk, scratch;
+    struct grow_bytes schema_list, channel_list; /* their records, for the summary */
+    struct grow_bytes chunk_list, attachment_list, metadata_list;
+    struct grow_bytes chunk, scratch;
     uint64_t chunk_first, chunk_last, first, last; /* times of messages */
     uint64_t messages, in_chunk, chunks, attachments, left_out;
     struct lost *lost; /* by stream */
@@ -86,7 +86,7 @@ struct mcap *mcap_new(FILE *out)
     if (!m)
         return NULL;
     m->out = out;
-    mcap_add(&m->scratch, magic, sizeof magic);
+    grow_bytes_add(&m->scratch, magic, sizeof magic);
     size_t r = mcap_record(&m->scratch, HEADER);
     mcap_text(&m->scratch, "");
     mcap_text(&m->scratch, "bezel");
@@ -99,7 +99,7 @@ void mcap_free(struct mcap *m)
 {
     if (!m)
         return;
-    struct mcap_bytes *all[] = {&m->schema_list,   &m->channel_list, &m->chunk_list, &m->attachment_list,
+    struct grow_bytes *all[] = {&m->schema_list,   &m->channel_list, &m->chunk_list, &m->attachment_list,
                                 &m->metadata_list, &m->chunk,        &m->scratch};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]->at);
@@ -128,7 +128,7 @@ static uint64_t time_of(int64_t ns)
 
 static void end_chunk(struct mcap *m)
 {
-    struct mcap_bytes *s = &m->scratch, *list = &m->chunk_list;
+    struct grow_bytes *s = &m->scratch, *list = &m->chunk_list;
     if (m->chunk.n == 0)
         return;
     uint64_t start = m->written;
@@ -153,7 +153,7 @@ static void end_chunk(struct mcap *m)
     mcap_uint(list, indexed - start, 8);
     size_t offsets = mcap_open(list, 4);
     for (size_t c = 0; c < m->channel_count; c++) {
-        struct mcap_bytes *of = &m->channels[c].index;
+        struct grow_bytes *of = &m->channels[c].index;
         if (of->n == 0)
             continue;
         mcap_uint(list, c, 2);
@@ -161,7 +161,7 @@ static void end_chunk(struct mcap *m)
         r = mcap_record(s, MESSAGE_INDEX);
         mcap_uint(s, c, 2);
         mcap_uint(s, of->n, 4);
-        mcap_add(s, of->at, of->n);
+        grow_bytes_add(s, of->at, of->n);
         mcap_close(s, r, 8);
         write_scratch(m);
         of->n = 0;
@@ -211,15 +211,15 @@ static int close_message(struct mcap *m, size_t c, size_t begun)
 /* ---- channels and schemas ---------------------------------------------------------------------------------------- */
 
 /* What stands in a chunk before its first use, and once more in the summary. */
-static void define(struct mcap *m, struct mcap_bytes *list, size_t from)
+static void define(struct mcap *m, struct grow_bytes *list, size_t from)
 {
-    mcap_add(&m->chunk, list->at + from, list->n - from);
+    grow_bytes_add(&m->chunk, list->at + from, list->n - from);
 }
 
 /* The number of schema `name` with the definition in m->scratch, which it empties; 0: there is no room. */
 static size_t schema_of(struct mcap *m, const char *name)
 {
-    struct mcap_bytes *list = &m->schema_list, *text = &m->scratch;
+    struct grow_bytes *list = &m->schema_list, *text = &m->scratch;
     uint64_t key = hash_fnv64(hash_fnv64(HASH_FNV64_START, name, strlen(name) + 1), text->at, text->n);
     int known = hash_index_find(&m->numbers, key, OF_SCHEMA);
     if (known < 0 && m->schema_count < NUMBERS_MOST &&
@@ -238,7 +238,7 @@ static size_t schema_of(struct mcap *m, const char *name)
     return known < 0 ? 0 : (size_t)known + 1;
 }
 
-static void put_pair(struct mcap_bytes *b, const char *key, const char *value)
+static void put_pair(struct grow_bytes *b, const char *key, const char *value)
 {
     mcap_text(b, key);
     mcap_text(b, value);
@@ -248,7 +248,7 @@ static void put_pair(struct mcap_bytes *b, const char *key, const char *value)
 static int add_channel(struct mcap *m, uint64_t key, uint32_t kind, const char *topic, const char *name,
                        const struct model_process *p)
 {
-    struct mcap_bytes *list = &m->channel_list;
+    struct grow_bytes *list = &m->channel_list;
     size_t schema = schema_of(m, name), number = m->channel_count;
     char pid[24];
     if (schema == 0 || number >= NUMBERS_MOST || !grow_index_put(&m->numbers, &m->number_count, key, kind, number) ||
@@ -307,7 +307,7 @@ static int put_loss(struct mcap *m, const struct record_item *loss)
 {
     int c = hash_index_find(&m->numbers, 0, OF_LOSSES);
     if (c < 0) {
-        mcap_add(&m->scratch, mcap_loss_schema, strlen(mcap_loss_schema));
+        grow_bytes_add(&m->scratch, mcap_loss_schema, strlen(mcap_loss_schema));
         c = add_channel(m, 0, OF_LOSSES, "bezel/lost", "lost", NULL);
     }
     if (c < 0)
@@ -342,7 +342,7 @@ uint64_t mcap_left_out(const struct mcap *m)
 
 int mcap_attach(struct mcap *m, const char *name, const char *media, const void *data, size_t n)
 {
-    struct mcap_bytes *s = &m->scratch, *list = &m->attachment_list;
+    struct grow_bytes *s = &m->scratch, *list = &m->attachment_list;
     end_chunk(m);
     uint64_t start = m->written;
     size_t r = mcap_record(s, ATTACHMENT);
@@ -351,7 +351,7 @@ int mcap_attach(struct mcap *m, const char *name, const char *media, const void 
     mcap_text(s, name);
     mcap_text(s, media);
     mcap_uint(s, n, 8);
-    mcap_add(s, data, n);
+    grow_bytes_add(s, data, n);
     if (!s->short_of_memory)
         mcap_uint(s, crc32(0, s->at + r, (uInt)(s->n - r)), 4);
     mcap_close(s, r, 8);
@@ -373,7 +373,7 @@ int mcap_attach(struct mcap *m, const char *name, const char *media, const void 
 /* How many records of each ring were lost; none where nothing was. */
 static void put_losses(struct mcap *m)
 {
-    struct mcap_bytes *s = &m->scratch, *list = &m->metadata_list;
+    struct grow_bytes *s = &m->scratch, *list = &m->metadata_list;
     uint64_t start = m->written;
     char number[24];
     size_t r = mcap_record(s, METADATA);
@@ -397,7 +397,7 @@ static void put_losses(struct mcap *m)
 
 static void put_statistics(struct mcap *m)
 {
-    struct mcap_bytes *s = &m->scratch;
+    struct grow_bytes *s = &m->scratch;
     size_t r = mcap_record(s, STATISTICS);
     mcap_uint(s, m->messages, 8);
     mcap_uint(s, m->schema_count, 2);
@@ -418,11 +418,11 @@ static void put_statistics(struct mcap *m)
 }
 
 /* The groups of the summary, and where each stands. */
-static void put_summary(struct mcap *m, struct mcap_bytes *offsets)
+static void put_summary(struct mcap *m, struct grow_bytes *offsets)
 {
     const struct group {
         enum opcode opcode;
-        const struct mcap_bytes *list; /* NULL: the statistics */
+        const struct grow_bytes *list; /* NULL: the statistics */
     } groups[] = {{SCHEMA, &m->schema_list},
                   {CHANNEL, &m->channel_list},
                   {STATISTICS, NULL},
@@ -447,7 +447,7 @@ static void put_summary(struct mcap *m, struct mcap_bytes *offsets)
 
 int mcap_end(struct mcap *m)
 {
-    struct mcap_bytes *s = &m->scratch, offsets = {.at = NULL};
+    struct grow_bytes *s = &m->scratch, offsets = {.at = NULL};
     end_chunk(m);
     put_losses(m);
     uint32_t sum = m->sum;
@@ -467,7 +467,7 @@ int mcap_end(struct mcap *m)
         mcap_set(s->at + r - 8, s->n - r + 4, 8);
         mcap_uint(s, crc32(m->sum, s->at, (uInt)s->n), 4);
     }
-    mcap_add(s, magic, sizeof magic);
+    grow_bytes_add(s, magic, sizeof magic);
     write_scratch(m);
     int err = offsets.short_of_memory ? BEZEL_ENOMEM : error_of(m);
     free(offsets.at);

@@ -1,44 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Bytes that grow, and MCAP's types in them: little-endian integers, texts and records. One owner. */
+/** MCAP's types in bytes that grow: little-endian integers, texts and records. One owner. */
 #ifndef BEZEL_EXPORT_MCAP_BYTES_H
 #define BEZEL_EXPORT_MCAP_BYTES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-struct mcap_bytes {
-    uint8_t *at;
-    size_t n, capacity;
-    bool short_of_memory; /* then nothing is added any more */
-};
-
-/** Room for `more` bytes behind those that are there. False: no memory. */
-static inline bool mcap_room(struct mcap_bytes *b, size_t more)
-{
-    if (b->capacity - b->n >= more)
-        return !b->short_of_memory;
-    size_t larger = 2 * b->capacity > b->n + more ? 2 * b->capacity : b->n + more + 256;
-    uint8_t *now = b->short_of_memory ? NULL : realloc(b->at, larger);
-    b->short_of_memory = !now;
-    if (!now)
-        return false;
-    b->at = now;
-    b->capacity = larger;
-    return true;
-}
-
-static inline void mcap_add(struct mcap_bytes *b, const void *data, size_t n)
-{
-    if (n == 0 || !mcap_room(b, n))
-        return;
-    memcpy(b->at + b->n, data, n);
-    b->n += n;
-}
+#include "base/grow.h"
 
 /** An unsigned integer of `bytes` bytes, to `at`, or at the end. */
 static inline void mcap_set(uint8_t *at, uint64_t v, size_t bytes)
@@ -51,22 +18,22 @@ static inline void mcap_set(uint8_t *at, uint64_t v, size_t bytes)
 #endif
 }
 
-static inline void mcap_uint(struct mcap_bytes *b, uint64_t v, size_t bytes)
+static inline void mcap_uint(struct grow_bytes *b, uint64_t v, size_t bytes)
 {
-    if (!mcap_room(b, bytes))
+    if (!grow_bytes_room(b, bytes))
         return;
     mcap_set(b->at + b->n, v, bytes);
     b->n += bytes;
 }
 
 /** `n` bytes of a text behind their number; mcap_text(): up to its NUL. */
-static inline void mcap_span(struct mcap_bytes *b, const char *text, size_t n)
+static inline void mcap_span(struct grow_bytes *b, const char *text, size_t n)
 {
     mcap_uint(b, n, 4);
-    mcap_add(b, text, n);
+    grow_bytes_add(b, text, n);
 }
 
-static inline void mcap_text(struct mcap_bytes *b, const char *text)
+static inline void mcap_text(struct grow_bytes *b, const char *text)
 {
     mcap_span(b, text, strlen(text));
 }
@@ -75,19 +42,19 @@ static inline void mcap_text(struct mcap_bytes *b, const char *text)
  * Begins something whose length, of `bytes` bytes, stands before it; mcap_close() with what it returns sets that. A
  * record is begun with its opcode, and has a length of 8 bytes.
  */
-static inline size_t mcap_open(struct mcap_bytes *b, size_t bytes)
+static inline size_t mcap_open(struct grow_bytes *b, size_t bytes)
 {
     mcap_uint(b, 0, bytes);
     return b->n;
 }
 
-static inline size_t mcap_record(struct mcap_bytes *b, uint8_t opcode)
+static inline size_t mcap_record(struct grow_bytes *b, uint8_t opcode)
 {
     mcap_uint(b, opcode, 1);
     return mcap_open(b, 8);
 }
 
-static inline void mcap_close(struct mcap_bytes *b, size_t begun, size_t bytes)
+static inline void mcap_close(struct grow_bytes *b, size_t begun, size_t bytes)
 {
     if (!b->short_of_memory)
         mcap_set(b->at + begun - bytes, b->n - begun, bytes);

@@ -13,18 +13,18 @@ const char mcap_loss_schema[] = "# so many records of a ring were lost up to her
 
 /* ---- definitions ------------------------------------------------------------------------------------------------- */
 
-static void put(struct mcap_bytes *b, const char *text)
+static void put(struct grow_bytes *b, const char *text)
 {
-    mcap_add(b, text, strlen(text));
+    grow_bytes_add(b, text, strlen(text));
 }
 
 /* A name of letters, digits and '_'; capital for constants. */
-static void put_name(struct mcap_bytes *b, const char *name, size_t n, bool capital)
+static void put_name(struct grow_bytes *b, const char *name, size_t n, bool capital)
 {
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)name[i];
         char as = c < 0x80 && isalnum(c) ? (char)(capital ? toupper(c) : c) : '_';
-        mcap_add(b, &as, 1);
+        grow_bytes_add(b, &as, 1);
     }
 }
 
@@ -38,7 +38,7 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* The name of field `i`; a number behind it if an earlier one has the same. */
-static void put_field(struct mcap_bytes *b, const struct dict_aspect *a, uint32_t i)
+static void put_field(struct grow_bytes *b, const struct dict_aspect *a, uint32_t i)
 {
     char number[16];
     bool again = false;
@@ -50,15 +50,15 @@ static void put_field(struct mcap_bytes *b, const struct dict_aspect *a, uint32_
 }
 
 /* A comment ends with its line. */
-static void put_comment(struct mcap_bytes *b, const char *text)
+static void put_comment(struct grow_bytes *b, const char *text)
 {
     put(b, " # ");
     for (const char *c = text; *c; c++)
-        mcap_add(b, *c == '\n' || *c == '\r' ? " " : c, 1);
+        grow_bytes_add(b, *c == '\n' || *c == '\r' ? " " : c, 1);
 }
 
 /* FIELD_0_LABEL=0 and so on: their numbers make them different. */
-static void put_labels(struct mcap_bytes *b, const struct dict_field *f)
+static void put_labels(struct grow_bytes *b, const struct dict_field *f)
 {
     unsigned number = 0;
     for (const char *label = f->labels, *end; label && *label; label = *end ? end + 1 : NULL, number++) {
@@ -75,7 +75,7 @@ static void put_labels(struct mcap_bytes *b, const struct dict_field *f)
     }
 }
 
-void mcap_schema(struct mcap_bytes *b, const struct dict_aspect *a)
+void mcap_schema(struct grow_bytes *b, const struct dict_aspect *a)
 {
     static const char *const types[] = {
         [DICT_INT64] = "int64 ", [DICT_FLOAT64] = "float64 ", [DICT_ENUM] = "int64 ", [DICT_STRING] = "string "};
@@ -105,38 +105,38 @@ const char *mcap_type(char type[MCAP_TYPE_SIZE], const char *name)
 static const uint8_t head[CDR_HEAD] = {0, 1, 0, 0}; /* CDR, little-endian */
 
 /* Values lie at multiples of their size behind the head. */
-static void align(struct mcap_bytes *b, size_t from, size_t to)
+static void align(struct grow_bytes *b, size_t from, size_t to)
 {
     size_t used = (b->n - from - CDR_HEAD) % to;
     if (used)
         mcap_uint(b, 0, to - used);
 }
 
-static void put_number(struct mcap_bytes *b, size_t from, uint64_t bits)
+static void put_number(struct grow_bytes *b, size_t from, uint64_t bits)
 {
     align(b, from, 8);
     mcap_uint(b, bits, 8);
 }
 
-static void put_text(struct mcap_bytes *b, size_t from, const char *text, size_t n)
+static void put_text(struct grow_bytes *b, size_t from, const char *text, size_t n)
 {
     align(b, from, 4);
     mcap_uint(b, n + 1, 4);
-    mcap_add(b, text, n);
+    grow_bytes_add(b, text, n);
     mcap_uint(b, 0, 1);
 }
 
-static void put_end(struct mcap_bytes *b, size_t from, const struct record_item *item)
+static void put_end(struct grow_bytes *b, size_t from, const struct record_item *item)
 {
     put_number(b, from, item->packet->thread);
     put_number(b, from, item->at.bound < INT64_MAX ? (uint64_t)item->at.bound : UINT64_MAX);
 }
 
-void mcap_cdr(struct mcap_bytes *b, const struct record_item *item)
+void mcap_cdr(struct grow_bytes *b, const struct record_item *item)
 {
     const struct dict *d = item->process->dict;
     size_t from = b->n;
-    mcap_add(b, head, sizeof head);
+    grow_bytes_add(b, head, sizeof head);
     for (uint32_t i = 0; i < item->aspect->field_count; i++) {
         uint64_t bits = packet_value(item->r, i);
         if (item->aspect->fields[i].type != DICT_STRING)
@@ -149,11 +149,11 @@ void mcap_cdr(struct mcap_bytes *b, const struct record_item *item)
     put_end(b, from, item);
 }
 
-void mcap_loss_cdr(struct mcap_bytes *b, const struct record_item *loss)
+void mcap_loss_cdr(struct grow_bytes *b, const struct record_item *loss)
 {
     const struct model_process *p = loss->process;
     size_t from = b->n;
-    mcap_add(b, head, sizeof head);
+    grow_bytes_add(b, head, sizeof head);
     put_text(b, from, p->node->name, strlen(p->node->name));
     put_text(b, from, p->name, strlen(p->name));
     put_number(b, from, p->pid);

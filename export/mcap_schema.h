@@ -13,7 +13,7 @@
  * the constants that its labels are. Numbers are int64 and float64, texts string. What a name may not have is '_'
  * there.
  */
-void mcap_schema(struct mcap_bytes *b, const struct dict_aspect *a);
+void mcap_schema(struct grow_bytes *b, const struct dict_aspect *a);
 
 /** The key of the channel of aspect `a` of process `p`, within a run. */
 static inline uint64_t mcap_key(const struct model_process *p, const struct dict_aspect *a)
@@ -27,10 +27,10 @@ enum { MCAP_TYPE_SIZE = sizeof "bezel/msg/" + DICT_NAME_MAX };
 const char *mcap_type(char type[MCAP_TYPE_SIZE], const char *name);
 
 /** Adds record `item` as CDR, little-endian: its values, the thread, and the bound of its time's error; -1: unknown. */
-void mcap_cdr(struct mcap_bytes *b, const struct record_item *item);
+void mcap_cdr(struct grow_bytes *b, const struct record_item *item);
 
 /** The same of a loss: its definition, and its message. */
 extern const char mcap_loss_schema[];
-void mcap_loss_cdr(struct mcap_bytes *b, const struct record_item *loss);
+void mcap_loss_cdr(struct grow_bytes *b, const struct record_item *loss);
 
 #endif

@@ -3,6 +3,7 @@
 
 /* The dictionaries of an imported run: aspects and texts. */
 #include "base/bytes.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "import/fill_internal.h"
@@ -176,15 +177,8 @@ uint32_t fill_aspect(struct fill_process *p, const struct fill_shape *shape)
 {
     if (shape->number < p->shape_room && p->of_shape[shape->number])
         return p->of_shape[shape->number];
-    if (shape->number >= p->shape_room) {
-        uint32_t room = p->in->shape_count + 16;
-        uint8_t *more = realloc(p->of_shape, room);
-        if (!more)
-            return 0;
-        memset(more + p->shape_room, 0, room - p->shape_room);
-        p->of_shape = more;
-        p->shape_room = room;
-    }
+    if (shape->number >= p->shape_room && !grow_zeroed(&p->of_shape, &p->shape_room, p->in->shape_count + 16, 1))
+        return 0;
     return p->of_shape[shape->number] = (uint8_t)add_aspect(p, shape);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/launch/launcher_serve.h"
 
+#include "base/grow.h"
 #include "bezeld/launch/launched.h"
 #include "bezeld/launch/process_tree.h"
 #include "bezeld/launch/spawn.h"
@@ -342,11 +343,8 @@ static size_t gather(struct serving *s)
 {
     if (s->fd_room < FDS_FIXED + s->all.count) {
         size_t room = FDS_FIXED + 2 * s->all.count;
-        struct pollfd *larger = realloc(s->fds, room * sizeof *larger);
-        if (larger) {
-            s->fds = larger;
+        if (grow_to(&s->fds, room, sizeof *s->fds))
             s->fd_room = room;
-        }
     }
     s->fds[0] = (struct pollfd){.fd = s->signals, .events = POLLIN};
     s->fds[1] = (struct pollfd){.fd = s->how->listening, .events = POLLIN};

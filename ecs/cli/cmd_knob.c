@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/grow.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/near.h"
@@ -93,14 +94,12 @@ static bool take_knobs(void *context, const char *node, const struct message *an
 {
     struct listed *all = context;
     const struct message_knob_list *list = &answer->knobs;
-    struct row *rows = realloc(all->rows, (all->count + list->count + 1) * sizeof *rows);
-    if (!rows) {
+    if (!grow_to(&all->rows, all->count + list->count + 1, sizeof *all->rows)) {
         log_error("BEZEL-KNOB", "out of memory");
         return false;
     }
-    all->rows = rows;
     for (uint32_t i = 0; i < list->count; i++)
-        rows[all->count++] = (struct row){.node = node, .knob = list->knobs[i]};
+        all->rows[all->count++] = (struct row){.node = node, .knob = list->knobs[i]};
     all->next = list->next;
     return true;
 }

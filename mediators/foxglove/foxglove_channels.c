@@ -56,7 +56,7 @@ static bool is_taken(const struct foxglove_channels *c, const char *topic)
 static int add_aspect(struct foxglove_channels *c, const struct model_process *p, const struct dict_aspect *a)
 {
     char topic[TOPIC_MAX];
-    struct mcap_bytes schema = {.at = NULL};
+    struct grow_bytes schema = {.at = NULL};
     if (hash_index_find(&c->numbers, mcap_key(p, a), OF_ASPECT) >= 0)
         return 0;
     if (c->count == FOXGLOVE_CHANNELS) {
@@ -118,7 +118,7 @@ int foxglove_channels_put(struct foxglove_channels *c, const struct record_item 
     if (!of->newest.short_of_memory)
         return number;
     free(of->newest.at);
-    of->newest = (struct mcap_bytes){.at = NULL};
+    of->newest = (struct grow_bytes){.at = NULL};
     return -1;
 }
 

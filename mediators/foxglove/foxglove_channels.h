@@ -21,7 +21,7 @@ enum {
 struct foxglove_channel {
     char *about; /* what clients are told, a JSON object */
     size_t about_bytes;
-    struct mcap_bytes newest; /* a message for clients but for its subscription; no bytes: there is none yet */
+    struct grow_bytes newest; /* a message for clients but for its subscription; no bytes: there is none yet */
     int64_t time;             /* of it, ns of the run's time */
 };
 

@@ -94,15 +94,15 @@ static void BEZEL_PRINTF(3, 4)
 static int advertise(const struct foxglove_clients *c, struct foxglove_client *to)
 {
     static const char head[] = "{\"op\":\"advertise\",\"channels\":[", tail[] = "]}";
-    struct mcap_bytes b = {.at = NULL};
+    struct grow_bytes b = {.at = NULL};
     size_t next = to->known;
-    mcap_add(&b, head, sizeof head - 1);
+    grow_bytes_add(&b, head, sizeof head - 1);
     for (; next < c->channels->count && b.n < ADVERTISED_BYTES; next++) {
         const struct foxglove_channel *channel = &c->channels->list[next];
-        mcap_add(&b, ",", next > to->known);
-        mcap_add(&b, channel->about, channel->about_bytes);
+        grow_bytes_add(&b, ",", next > to->known);
+        grow_bytes_add(&b, channel->about, channel->about_bytes);
     }
-    mcap_add(&b, tail, sizeof tail - 1);
+    grow_bytes_add(&b, tail, sizeof tail - 1);
     int err = b.short_of_memory ? BEZEL_ENOMEM : send(c, to, b.at, b.n, true);
     free(b.at);
     if (!err)

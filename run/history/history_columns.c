@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "run/history/history_columns.h"
 
+#include "base/grow.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH_MAX = 62, ROOM_FIRST = 16 };
+enum { WIDTH_MAX = 62 };
 
 /* Adds column `c` to the last of `count` columns, if that is the same time in columns of `width`, else behind it. */
 static size_t append(struct history_column *columns, size_t count, const struct history_column *c, unsigned width)
@@ -60,15 +62,7 @@ static int make_room(struct history_columns *c, size_t most)
         c->width = HISTORY_COLUMNS_WIDTH;
     if (c->count >= most)
         widen(c, most);
-    if (c->count < c->room)
-        return 0;
-    size_t room = c->room ? 2 * c->room : ROOM_FIRST;
-    struct history_column *list = realloc(c->list, room * sizeof *list);
-    if (!list)
-        return BEZEL_ENOMEM;
-    c->list = list;
-    c->room = room;
-    return 0;
+    return grow_list(&c->list, &c->room, c->count, sizeof *c->list) ? 0 : BEZEL_ENOMEM;
 }
 
 int history_columns_add(struct history_columns *c, size_t most, int64_t at, double value, bool violated)

@@ -3,6 +3,7 @@
 #include "run/levels/levels_store.h"
 
 #include "base/checksum.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,40 +39,16 @@ struct list_head {
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-struct writer {
-    uint8_t *bytes;
-    size_t n, capacity;
-    bool failed;
-};
-
-static void put(struct writer *w, const void *data, size_t n)
-{
-    if (w->failed || n == 0)
-        return;
-    if (w->n + n > w->capacity) {
-        size_t larger = 2 * (w->n + n);
-        uint8_t *bytes = realloc(w->bytes, larger);
-        if (!bytes) {
-            w->failed = true;
-            return;
-        }
-        w->bytes = bytes;
-        w->capacity = larger;
-    }
-    memcpy(w->bytes + w->n, data, n);
-    w->n += n;
-}
-
-static void put_list(struct writer *w, const struct levels_list *list)
+static void put_list(struct grow_bytes *w, const struct levels_list *list)
 {
     struct list_head h = {.rows = list->rows, .blocks = list->blocks, .row = list->row, .pending = list->pending};
-    put(w, &h, sizeof h);
-    put(w, list->at, list->blocks * sizeof *list->at);
-    put(w, list->open, (size_t)(list->rows - list->blocks * list->block_rows) * list->row);
-    put(w, list->waiting, (size_t)list->pending * list->row);
+    grow_bytes_add(w, &h, sizeof h);
+    grow_bytes_add(w, list->at, list->blocks * sizeof *list->at);
+    grow_bytes_add(w, list->open, (size_t)(list->rows - list->blocks * list->block_rows) * list->row);
+    grow_bytes_add(w, list->waiting, (size_t)list->pending * list->row);
 }
 
-static void put_track(struct writer *w, const struct levels_track *k)
+static void put_track(struct grow_bytes *w, const struct levels_track *k)
 {
     struct track_head h = {.number = k->number,
                            .fields = k->fields,
@@ -87,7 +64,7 @@ static void put_track(struct writer *w, const struct levels_track *k)
     memcpy(h.values, k->values, sizeof h.values);
     for (unsigned level = 0; level < LEVELS_DEPTH; level++)
         h.levels |= (uint32_t)(k->lists[level] != NULL) << level;
-    put(w, &h, sizeof h);
+    grow_bytes_add(w, &h, sizeof h);
     for (unsigned level = 0; level < LEVELS_DEPTH; level++)
         if (k->lists[level])
             put_list(w, k->lists[level]);
@@ -95,7 +72,7 @@ static void put_track(struct writer *w, const struct levels_track *k)
 
 int levels_state_write(const struct levels_tree *t, const struct levels_identity *of, uint8_t **bytes, size_t *n)
 {
-    struct writer w = {0};
+    struct grow_bytes w = {0};
     struct head h = {.magic = STATE_MAGIC,
                      .nonce = t->nonce,
                      .file_bytes = t->file_bytes,
@@ -115,18 +92,18 @@ int levels_state_write(const struct levels_tree *t, const struct levels_identity
         packet_put_cover(h.last, &t->at.last, 0);
     else
         packet_put_header(h.last, &t->at.last);
-    put(&w, &h, sizeof h);
+    grow_bytes_add(&w, &h, sizeof h);
     put_list(&w, &t->marks);
     for (unsigned i = 0; i < LEVELS_TRACKS; i++)
         if (t->tracks[i])
             put_track(&w, t->tracks[i]);
-    uint64_t sum = checksum_add(CHECKSUM_START, w.bytes, w.failed ? 0 : w.n);
-    put(&w, &sum, sizeof sum);
-    if (w.failed) {
-        free(w.bytes);
+    uint64_t sum = checksum_add(CHECKSUM_START, w.at, w.short_of_memory ? 0 : w.n);
+    grow_bytes_add(&w, &sum, sizeof sum);
+    if (w.short_of_memory) {
+        free(w.at);
         return BEZEL_ENOMEM;
     }
-    *bytes = w.bytes;
+    *bytes = w.at;
     *n = w.n;
     return 0;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/levels/levels_tree.h"
 
+#include "base/grow.h"
 #include "run/levels/levels_store.h"
 
 #include <math.h>
@@ -64,11 +65,9 @@ static int grow_open(struct levels_tree *t, struct levels_list *list, size_t ope
     size_t larger = list->open_capacity ? 2 * list->open_capacity : 4;
     if (larger > list->block_rows)
         larger = list->block_rows;
-    uint8_t *rows = realloc(list->open, larger * list->row);
-    if (!rows)
+    if (!grow_to(&list->open, larger, list->row))
         return BEZEL_ENOMEM;
     t->memory += (larger - list->open_capacity) * list->row;
-    list->open = rows;
     list->open_capacity = larger;
     return 0;
 }
@@ -78,11 +77,9 @@ static int grow_blocks(struct levels_tree *t, struct levels_list *list)
     if (list->blocks < list->capacity)
         return 0;
     size_t larger = list->capacity ? 2 * list->capacity : 8;
-    uint64_t *at = realloc(list->at, larger * sizeof *at);
-    if (!at)
+    if (!grow_to(&list->at, larger, sizeof *list->at))
         return BEZEL_ENOMEM;
-    t->memory += (larger - list->capacity) * sizeof *at;
-    list->at = at;
+    t->memory += (larger - list->capacity) * sizeof *list->at;
     list->capacity = larger;
     return 0;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/read/interval_statistics.h"
 
+#include "base/grow.h"
 #include "base/saturate.h"
 #include "run/model/interval_records.h"
 #include "run/rundb/rundb_live.h"
@@ -78,13 +79,10 @@ static bool step_stream(struct interval_reading *r, const struct record_item *it
 {
     if (item->stream >= r->streams) {
         size_t count = 2 * item->stream + 16;
-        int64_t *more = realloc(r->latest, count * sizeof *more);
-        if (!more)
+        if (!grow_to(&r->latest, count, sizeof *r->latest))
             return false;
-        for (size_t i = r->streams; i < count; i++)
-            more[i] = INT64_MIN + 1;
-        r->latest = more;
-        r->streams = count;
+        while (r->streams < count)
+            r->latest[r->streams++] = INT64_MIN + 1;
     }
     *before = r->latest[item->stream];
     r->latest[item->stream] = item->at.ns;
@@ -221,14 +219,12 @@ static void drop_read(struct interval_table *t, const struct experiment *e)
 
 static int add_stored(struct interval_table *t, const struct experiment *e, const struct interval_times *times)
 {
-    struct interval_statistics *rows = realloc(t->rows, (t->count + times->count + 1) * sizeof *rows);
-    if (!rows)
+    if (!grow_to(&t->rows, t->count + times->count + 1, sizeof *t->rows))
         return BEZEL_ENOMEM;
-    t->rows = rows;
     for (size_t i = 0; i < times->count; i++)
         if (times->rows[i].is.metric < e->metric_count && experiment_interval_is_reduced(e, times->rows[i].is.metric))
-            rows[t->count++] = interval_times_of(&times->rows[i]);
-    qsort(rows, t->count, sizeof *rows, by_place);
+            t->rows[t->count++] = interval_times_of(&times->rows[i]);
+    qsort(t->rows, t->count, sizeof *t->rows, by_place);
     return 0;
 }
 

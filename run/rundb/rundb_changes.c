@@ -4,16 +4,11 @@
 
 #include "base/bytes.h"
 #include "base/checksum.h"
+#include "base/grow.h"
 #include "run/rundb/rundb_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Of a table that does not only grow: key, as in a DELETE, and checksum of each row that was sent, in their order. */
-struct list {
-    uint8_t *bytes;
-    size_t n, capacity;
-};
 
 struct rundb_changes {
     sqlite3 *db;
@@ -24,8 +19,8 @@ struct rundb_changes {
     bool broken;        /* a put has failed: what the copy has is not known */
     uint64_t rewritten; /* of the rows that were sent */
     struct rundb_rows_place tables[RUNDB_ROWS_TABLES];
-    bool listed[RUNDB_ROWS_TABLES]; /* what the copy has of a table is in its list, not in its place */
-    struct list lists[RUNDB_ROWS_TABLES];
+    bool listed[RUNDB_ROWS_TABLES];             /* what the copy has of a table is in its list, not in its place */
+    struct grow_bytes lists[RUNDB_ROWS_TABLES]; /* key, as in a DELETE, and checksum of each row that was sent */
     struct rundb_rows_piece piece;
 };
 
@@ -83,28 +78,6 @@ static int put_growing(struct rundb_changes *c, int table, bool rewritten, const
 
 /* ---- all other tables -------------------------------------------------------------------------------------------- */
 
-static int append(struct list *l, const void *bytes, size_t n)
-{
-    if (l->capacity - l->n < n) {
-        size_t larger = 2 * l->capacity + n + 256;
-        void *it = realloc(l->bytes, larger);
-        if (!it)
-            return rundb_refuse(BEZEL_ENOMEM, "out of memory for the keys of its rows");
-        l->bytes = it;
-        l->capacity = larger;
-    }
-    memcpy(l->bytes + l->n, bytes, n);
-    l->n += n;
-    return 0;
-}
-
-static int append_sum(struct list *l, uint64_t sum)
-{
-    uint8_t bytes[8];
-    bytes_put_u64(bytes, sum);
-    return append(l, bytes, sizeof bytes);
-}
-
 /* Compares two keys of as many values, in the order of SQLite's index: numbers, and texts byte by byte. */
 static int compare_keys(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_bytes)
 {
@@ -130,12 +103,12 @@ struct listed {
 };
 
 /* The row at `offset` of the list; false at its end. */
-static bool read_listed(const struct list *l, size_t offset, int keys, struct listed *row)
+static bool read_listed(const struct grow_bytes *l, size_t offset, int keys, struct listed *row)
 {
     struct rundb_rows_value v;
     if (offset == l->n)
         return false;
-    const uint8_t *at = l->bytes + offset, *end = l->bytes + l->n;
+    const uint8_t *at = l->at + offset, *end = l->at + l->n;
     row->at = at;
     for (int i = 0; i < keys; i++)
         (void)rundb_rows_read(&at, end, &v);
@@ -159,9 +132,9 @@ struct merge {
     struct rundb_changes *c;
     const struct sink *to; /* NULL: nothing is sent */
     int table, keys;
-    const struct list *old;
+    const struct grow_bytes *old;
     size_t offset; /* in it */
-    struct list now;
+    struct grow_bytes now;
     uint64_t sum; /* of all rows */
 };
 
@@ -188,16 +161,19 @@ static int merge_row(struct merge *m, sqlite3_stmt *row)
 {
     struct rundb_rows_piece *piece = &m->c->piece;
     uint64_t sum = rundb_sum_row(CHECKSUM_START, row);
+    uint8_t sum_bytes[8];
     bool same = false;
     int err = rundb_rows_make(piece, RUNDB_ROWS_DELETE, m->table, row, m->keys);
     size_t offset = m->now.n, n = piece->n - 6;
     m->sum += sum;
-    if (!err)
-        err = append(&m->now, piece->bytes + 6, n);
-    if (!err)
-        err = append_sum(&m->now, sum);
-    if (!err)
-        err = pass_old(m, m->now.bytes + offset, n, sum, &same);
+    if (err)
+        return err;
+    grow_bytes_add(&m->now, piece->bytes + 6, n);
+    bytes_put_u64(sum_bytes, sum);
+    grow_bytes_add(&m->now, sum_bytes, sizeof sum_bytes);
+    if (m->now.short_of_memory)
+        return rundb_refuse(BEZEL_ENOMEM, "out of memory for the keys of its rows");
+    err = pass_old(m, m->now.at + offset, n, sum, &same);
     return err || same || !m->to ? err : send_row(m->c, m->table, row, m->to);
 }
 
@@ -222,7 +198,7 @@ static int merge(struct rundb_changes *c, int table, const struct sink *to, uint
         err = rundb_error(c->db, rc);
     if (!err)
         err = pass_old(&m, NULL, 0, 0, &same);
-    free(c->lists[table].bytes);
+    free(c->lists[table].at);
     c->lists[table] = m.now;
     *sum = m.sum;
     return err;
@@ -282,7 +258,7 @@ void rundb_changes_close(struct rundb_changes *c)
     if (!c)
         return;
     for (int i = 0; i < RUNDB_ROWS_TABLES; i++)
-        free(c->lists[i].bytes);
+        free(c->lists[i].at);
     sqlite3_close(c->db);
     free(c);
 }

@@ -4,6 +4,7 @@
 /* Which gaps can be judged from the stored records, and what becomes of the limits' rows. rejudge_replay.c judges. */
 #include "run/verdict/rejudge.h"
 
+#include "base/grow.h"
 #include "base/saturate.h"
 #include "resmgr/agent/agent.h"
 #include "run/verdict/rejudge_replay.h"
@@ -165,11 +166,7 @@ int rejudge_anew(struct summary *s, const struct experiment *e, const struct exp
     forget_limits(s);
     s->judged_anew = true;
     drop_metrics(s, e, own);
-    struct builtin_limit *rows = realloc(s->limits, most * sizeof *rows);
-    s->limits = rows ? rows : s->limits;
-    struct history_gap *gaps = realloc(s->gaps, most * sizeof *gaps);
-    s->gaps = gaps ? gaps : s->gaps;
-    if (!rows || !gaps)
+    if (!grow_to(&s->limits, most, sizeof *s->limits) || !grow_to(&s->gaps, most, sizeof *s->gaps))
         return BEZEL_ENOMEM;
     for (uint32_t node = 0; node < s->node_count; node++)
         for (uint32_t i = 0; i < e->limit_count; i++) {
@@ -177,15 +174,15 @@ int rejudge_anew(struct summary *s, const struct experiment *e, const struct exp
             if (experiment_limit_is_on_interval(e, l) || (l->global && node > 0) ||
                 !recorded(s, e, i, node, &begin, &end))
                 continue;
-            rows[s->limit_count++] = (struct builtin_limit){.node = node,
-                                                            .at = end,
-                                                            .limit = i,
-                                                            .value = (double)NAN,
-                                                            .worst = (double)NAN,
-                                                            .unknown = end - begin,
-                                                            .unjudged = end - begin,
-                                                            .epoch = l->global};
-            gaps[s->gap_count++] = (struct history_gap){.node = node, .limit = i, .begin = begin, .end = end};
+            s->limits[s->limit_count++] = (struct builtin_limit){.node = node,
+                                                                 .at = end,
+                                                                 .limit = i,
+                                                                 .value = (double)NAN,
+                                                                 .worst = (double)NAN,
+                                                                 .unknown = end - begin,
+                                                                 .unjudged = end - begin,
+                                                                 .epoch = l->global};
+            s->gaps[s->gap_count++] = (struct history_gap){.node = node, .limit = i, .begin = begin, .end = end};
         }
     return 0;
 }

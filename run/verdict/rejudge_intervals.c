@@ -374,14 +374,11 @@ static int add_row(struct interval_replay *r, const struct interval_judge *j)
     struct summary *s = r->s;
     const struct agent_limit *l = &j->seen;
     drop_rows(s, j->limit);
-    struct builtin_limit *rows = realloc(s->limits, (s->limit_count + 1) * sizeof *rows);
-    s->limits = rows ? rows : s->limits;
-    struct history_gap *gaps = realloc(s->gaps, (s->gap_count + 1) * sizeof *gaps);
-    s->gaps = gaps ? gaps : s->gaps;
-    if (!rows || !gaps)
+    if (!grow_to(&s->limits, s->limit_count + 1, sizeof *s->limits) ||
+        !grow_to(&s->gaps, s->gap_count + 1, sizeof *s->gaps))
         return BEZEL_ENOMEM;
     int64_t end = node_time(s, r->stepped);
-    rows[s->limit_count++] =
+    s->limits[s->limit_count++] =
         (struct builtin_limit){.node = 0,
                                .at = end,
                                .limit = j->limit,
@@ -395,16 +392,16 @@ static int add_row(struct interval_replay *r, const struct interval_judge *j)
                                .last_violated = l->last_violated ? node_time(s, l->last_violated) : 0,
                                .unjudged = l->unjudged,
                                .epoch = 1};
-    gaps[s->gap_count++] = (struct history_gap){.limit = j->limit,
-                                                .begin = node_time(s, r->began),
-                                                .end = end,
-                                                .never = true,
-                                                .judged = true,
-                                                .held = l->held,
-                                                .violated = l->violated,
-                                                .unknown = l->unknown,
-                                                .doubtful = l->unjudged,
-                                                .why = l->unjudged ? left_open : NULL};
+    s->gaps[s->gap_count++] = (struct history_gap){.limit = j->limit,
+                                                   .begin = node_time(s, r->began),
+                                                   .end = end,
+                                                   .never = true,
+                                                   .judged = true,
+                                                   .held = l->held,
+                                                   .violated = l->violated,
+                                                   .unknown = l->unknown,
+                                                   .doubtful = l->unjudged,
+                                                   .why = l->unjudged ? left_open : NULL};
     return 0;
 }
 

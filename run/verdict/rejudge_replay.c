@@ -397,14 +397,12 @@ static int64_t replay_packet(struct replay *r, const struct record_item *item)
 {
     if (item->stream >= r->stream_count) {
         size_t count = 2 * item->stream + 16;
-        int64_t *more = realloc(r->stream_ends, count * sizeof *more);
-        if (!more) {
+        if (!grow_to(&r->stream_ends, count, sizeof *r->stream_ends)) {
             r->err = BEZEL_ENOMEM;
             return 0;
         }
-        memset(more + r->stream_count, 0, (count - r->stream_count) * sizeof *more);
-        r->stream_ends = more;
-        r->stream_count = count;
+        while (r->stream_count < count)
+            r->stream_ends[r->stream_count++] = 0;
     }
     int64_t before = r->stream_ends[item->stream];
     r->stream_ends[item->stream] = (int64_t)item->packet->timestamp_end;

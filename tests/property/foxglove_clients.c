@@ -82,7 +82,7 @@ static void subscribe(struct foxglove_clients *c, uint32_t page, size_t channel)
     tell(c, WEB_TEXT, page, text);
     memset(&model[page][channel], 0, sizeof model[page][channel]);
     model[page][channel].on = true;
-    const struct mcap_bytes *newest = &c->channels->list[channel].newest;
+    const struct grow_bytes *newest = &c->channels->list[channel].newest;
     model[page][channel].newest_before = newest->n ? number_in(newest->at + 13, 8) : 0;
 }
 
@@ -119,7 +119,7 @@ static void check_end(struct foxglove_clients *c)
     for (uint32_t page = 1; page <= CLIENTS; page++) {
         uint64_t came = 0, got = 0;
         for (size_t i = 0; i < CHANNELS; i++) {
-            const struct mcap_bytes *newest = &c->channels->list[i].newest;
+            const struct grow_bytes *newest = &c->channels->list[i].newest;
             came += model[page][i].came;
             got += model[page][i].got;
             if (model[page][i].on && newest->n)
@@ -150,7 +150,7 @@ static void end(void)
     foxglove_clients_fini(&clients);
     for (size_t i = 0; i < CHANNELS; i++) {
         free(list[i].newest.at);
-        list[i].newest = (struct mcap_bytes){.at = NULL};
+        list[i].newest = (struct grow_bytes){.at = NULL};
     }
 }
 
