@@ -72,11 +72,10 @@ static void end_as_told(struct serving *s, enum message_ending how)
     end(s, from, how == END_KILL ? 0 : from + s->grace);
 }
 
-/* Sends SIGTERM to the complete tree. */
-static void terminate(struct serving *s)
+/* `n` processes are ended behind the end of those that were launched, unless so many were noted before. */
+static void note_left(struct serving *s, size_t n)
 {
-    size_t n = process_tree_terminate();
-    if (n > 0 && !launched_runs(&s->all))
+    if (n > s->all.left && !launched_runs(&s->all))
         launched_note_left(&s->all, (uint32_t)n);
 }
 
@@ -90,13 +89,13 @@ static int end_some(struct serving *s)
     size_t dead;
     if (now >= s->term_at && !s->termed) {
         s->termed = true;
-        terminate(s);
+        note_left(s, process_tree_terminate());
         now = clock_now();
         if (s->kill_at < now + s->grace)
             s->kill_at = now + s->grace;
     }
     if (s->termed && now >= s->kill_at) {
-        process_tree_kill(NULL, 0, &dead);
+        note_left(s, process_tree_kill(NULL, 0, &dead)); /* also who came while SIGTERM was sent, and never got it */
         return now - s->kill_at < LAUNCHER_FINISH ? REAP_EVERY_MS : REAP_SELDOM_MS;
     }
     int64_t next = s->termed ? s->kill_at : s->term_at;
