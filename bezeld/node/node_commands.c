@@ -76,11 +76,9 @@ static void fill_trouble(const struct node *n, char text[MESSAGE_TEXT_MAX + 1])
     else if (trouble)
         snprintf(text, MESSAGE_TEXT_MAX + 1, "the collector at %s %s", sender_endpoint(n->sender), trouble);
     else if (c->unread)
-        snprintf(
-            text, MESSAGE_TEXT_MAX + 1,
-            "%llu processes were never read, because too many ran at once: their records are lost; raise the limit of "
-            "open files (ulimit -n)",
-            (unsigned long long)c->unread);
+        snprintf(text, MESSAGE_TEXT_MAX + 1,
+                 "no room for %llu more process%s until the end, whose records are lost: %s",
+                 (unsigned long long)c->unread, c->unread == 1 ? "" : "es", c->unread_why);
     else if (unobserved)
         snprintf(text, MESSAGE_TEXT_MAX + 1,
                  "%llu process%s not observed: nothing is known of %s records; the report has the reason",

@@ -201,6 +201,15 @@ static bool lacks_a_place(int err)
     return err == BEZEL_EFULL || err == BEZEL_ENOMEM || (err == BEZEL_ESYS && lacks_room(errno));
 }
 
+/* `err`, with its errno `sys`, is of the first one: those behind it are not tried. */
+static void leave_out(struct external *x, int err, int sys)
+{
+    errno = sys;
+    if (x->left_out++ == 0)
+        snprintf(x->counts.unread_why, sizeof x->counts.unread_why, "%s",
+                 err == BEZEL_EFULL ? "too many ran at once" : ulimit_reason(err));
+}
+
 static void look_at(struct external *x, const char *file, int64_t now)
 {
     struct attached *a;
@@ -214,8 +223,9 @@ static void look_at(struct external *x, const char *file, int64_t now)
         return;
     if (err == 0 && (err = adopt(x, a, name, now)) != 0)
         segment_detach(a, false);
-    x->left_out += lacks_a_place(err);
-    if (err == 0 || err == BEZEL_ENOENT || lacks_a_place(err))
+    if (lacks_a_place(err))
+        leave_out(x, err, errno);
+    if (err == 0 || err == BEZEL_ENOENT || x->left_out)
         return;
     bool is_new = notes_record(x, NULL, now, "BEZEL-SEGMENT", "%s/%s is not read: %s", x->options.dir, file,
                                err == BEZEL_EBUSY ? "another bezeld reads it" : ulimit_reason(err));
@@ -281,7 +291,9 @@ void discover_processes(struct external *x, int64_t now)
     DIR *dir = open_entries(x);
     int unread = dir || errno == ENOENT ? 0 : errno;
     (void)futimens(x->lock, NULL); /* litter.c reads it as the time of the last reader */
-    x->left_out = unread != 0;
+    x->left_out = 0;
+    if (unread)
+        leave_out(x, BEZEL_ESYS, unread);
     x->folder_known = dir && folder_is_still(dirfd(dir), &x->folder_changed);
     x->segments_seen = 0;
     if (x->looks++ % FIND_ALL == 0)
@@ -292,7 +304,7 @@ void discover_processes(struct external *x, int64_t now)
             x->folder_known = false;
     if (err) { /* other processes may be there, unseen */
         unread = errno;
-        x->left_out++;
+        leave_out(x, BEZEL_ESYS, unread);
         x->folder_known = false;
     }
     if (dir)
@@ -307,9 +319,8 @@ void discover_processes(struct external *x, int64_t now)
                  x->options.dir, strerror(x->folder_error));
     else if (x->left_out && !was_crowded)
         log_warn("BEZEL-CROWDED",
-                 "no room for %u more processes: they record into their rings, and are read when others have ended; "
-                 "raise the limit of open files (ulimit -n)",
-                 x->left_out);
+                 "no room for %u more process%s: they record into their rings, and are read when others have ended: %s",
+                 x->left_out, x->left_out == 1 ? "" : "es", x->counts.unread_why);
 }
 
 void discover_again(struct external *x, int64_t now)

@@ -364,9 +364,8 @@ static void finish_left_out(struct external *x, int64_t now)
                      x->options.dir, strerror(x->folder_error));
     else
         notes_record(x, NULL, now, "BEZEL-UNREAD",
-                     "%u processes were never read, because too many ran at once: their records are lost; raise the "
-                     "limit of open files (ulimit -n)",
-                     x->left_out);
+                     "no room for %u more process%s until the end, whose records are lost: %s", x->left_out,
+                     x->left_out == 1 ? "" : "es", x->counts.unread_why);
     x->counts.unread = x->left_out;
     x->left_out = 0;
 }

@@ -154,6 +154,7 @@ struct external_counts {
     uint64_t expired;       /* records older than their bound when they were taken */
     uint64_t backpressure;  /* how often records stayed in a ring because the window was full */
     uint64_t unread;        /* processes without a place until the end: their records are lost */
+    char unread_why[160];   /* what there was no room for, and the remedy */
 };
 
 /** Records that snapshots saved, and the times of the first and the last; all 0: none. */

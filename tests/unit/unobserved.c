@@ -352,6 +352,49 @@ TEST(who_makes_its_segment_where_nobody_reads_is_counted)
     fixture_end(&f);
 }
 
+/* ---- Without room ------------------------------------------------------------------------------------------------ */
+
+static bool nobody_is_looked_for(struct fixture *f)
+{
+    return external_finished(f->external);
+}
+
+static void record_once(void *unused)
+{
+    (void)unused;
+    bezel_record(plain, 0);
+}
+
+/* A process that this one has no room for, since it may not have more of `which`. */
+static void leave_out(__rlimit_resource_t which, const char *why)
+{
+    struct fixture f = {.dir = ""};
+    struct rlimit before, small;
+    fixture_open(&f);
+    fixture_turn(&f);
+    assert_int_equal(fixture_wait(fixture_spawn(record_once, NULL)), 0);
+    assert_int_equal(getrlimit(which, &before), 0);
+    small = (struct rlimit){1, before.rlim_max};
+    assert_int_equal(setrlimit(which, &small), 0);
+    external_finish(f.external, clock_now());
+    fixture_until(&f, nobody_is_looked_for);
+    assert_int_equal(setrlimit(which, &before), 0);
+    assert_true(external_counts(f.external)->unread > 0);
+    const struct message_note *n = external_note(f.external, external_note_count(f.external) - 1);
+    assert_string_equal(n->code, "BEZEL-UNREAD");
+    if (!strstr(n->text, why) || !strstr(external_counts(f.external)->unread_why, why))
+        fail_msg("of a limit for which %s is raised it is said: %s", why, n->text);
+    fixture_discard(&f);
+}
+
+TEST(what_there_was_no_room_for_is_named)
+{
+    leave_out(RLIMIT_NOFILE, "ulimit -n");
+#ifndef __SANITIZE_ADDRESS__ /* which needs more memory itself */
+    leave_out(RLIMIT_AS, "ulimit -v");
+#endif
+}
+
 /* ---- Hostile counts ---------------------------------------------------------------------------------------------- */
 
 TEST(a_count_that_is_scribbled_on_never_falls_and_stays_in_bounds)
