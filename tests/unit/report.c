@@ -9,6 +9,7 @@
 
 #include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -704,4 +705,17 @@ TEST(a_clock_that_stamped_nothing_has_an_unknown_error)
     char *text = written(&s, report_text, true);
     assert_non_null(strstr(text, "  studio  unknown                unknown      0"));
     free(text);
+}
+
+TEST(a_value_of_a_limit_has_the_unit_of_its_bound)
+{
+    struct experiment_limit limits[] = {{.unit = UNIT_DURATION}, {.unit = UNIT_PERCENT}, {.unit = UNIT_NUMBER}};
+    struct experiment e = {.limit_count = 3, .limits = limits};
+    struct report r = {.experiment = &e};
+    assert_string_equal(report_limit_value(&r, 0, 45e6).s, "45.0 ms");
+    assert_string_equal(report_limit_value(&r, 0, -45e6).s, "-45.0 ms");
+    assert_string_equal(report_limit_value(&r, 0, -1).s, "-1 ns");
+    assert_string_equal(report_limit_value(&r, 0, (double)-INFINITY).s, "-inf");
+    assert_string_equal(report_limit_value(&r, 1, -4.5).s, "-4.5 %");
+    assert_string_equal(report_limit_value(&r, 2, -45e6).s, "-45,000,000");
 }

@@ -89,7 +89,7 @@ struct units_text report_limit_value(const struct report *r, int64_t index, doub
 {
     enum experiment_unit unit =
         index >= 0 && index < r->experiment->limit_count ? r->experiment->limits[index].unit : UNIT_NUMBER;
-    if (unit == UNIT_DURATION && value >= 0 && value < 9e18)
+    if (unit == UNIT_DURATION && value > -9e18 && value < 9e18)
         return units_duration((int64_t)value);
     struct units_text text = number_double(value);
     size_t n = strlen(text.s);
