@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Lists and indices (hash_index.h) that grow to twice their room: what must grow as it goes does so with these. `list`
- * is the address of a pointer to the items, of `size` bytes each; where there is no memory, it stays. Pure, but for
- * memory.
+ * Lists, bytes and indices (hash_index.h) that grow to twice their room. `list` is the address of a pointer to the
+ * items, of `size` bytes each. Where there is no memory, the list stays as it is. Pure, but for memory.
  */
 #ifndef BEZEL_BASE_GROW_H
 #define BEZEL_BASE_GROW_H

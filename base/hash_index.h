@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * An index from (process instance, ring) to a small number, in the caller's memory: finding, adding and removing take a
- * few steps however many there are. It must never hold more than half its slots. Not thread-safe.
+ * An index from (process instance, ring), or any two such numbers, to a small number, in the caller's memory. Finding,
+ * adding and removing take a few steps however many keys there are, which must never be more than half of the slots.
+ * Not thread-safe.
  */
 #ifndef BEZEL_BASE_HASH_INDEX_H
 #define BEZEL_BASE_HASH_INDEX_H
@@ -38,7 +39,7 @@ static inline uint32_t hash_index_at(const struct hash_index *x, uint64_t instan
     return at;
 }
 
-/** The number that goes with the key, or -1; -1 as well of an index that has no slots yet. */
+/** The number that goes with the key, or -1. An index without slots has no key. */
 static inline int hash_index_find(const struct hash_index *x, uint64_t instance, uint32_t ring)
 {
     return !x->slots ? -1 : (int)x->slots[hash_index_at(x, instance, ring)].number - 1;

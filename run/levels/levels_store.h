@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Where levels are stored: in RUN/levels, or else in the user's cache, a file of blocks for each stream, which only
- * grows, and beside it FILE.state, which is replaced in one step: it has the rest of the tree, and says how long the
- * file of blocks is. What lies behind that is cut off. One process writes, which holds a lock on the folder; others
- * begin with what it stored, and keep what they add in memory, as does one that may write nowhere. What is read has
- * checksums, and is of this machine's byte order. It is never needed: whatever is wrong with it is made again.
+ * Where levels are stored: in RUN/levels, or else in the user's cache. Each stream has a file of blocks, which only
+ * grows, and beside it FILE.state, which is replaced in one step. The state has the rest of the tree, and the length of
+ * the file of blocks: bytes behind that are cut off. One process writes, and holds a lock on the folder. The others
+ * begin with what that process stored, and keep in memory what they add; so does a process that may write nowhere.
+ * Files have checksums, and this machine's byte order. No file is needed: one that is missing or damaged is made again.
  */
 #ifndef BEZEL_RUN_LEVELS_LEVELS_STORE_H
 #define BEZEL_RUN_LEVELS_LEVELS_STORE_H

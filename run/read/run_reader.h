@@ -8,12 +8,12 @@
  *
  *     run_reader_open(); do { run_reader_look(); while (run_reader_next() > 0) ...; wait } while (it grows);
  *
- * A look finds new nodes, processes, streams and packets. With RUN_READER_HOLD everything is given up to where the run
- * is complete, as its collector knows from the low watermarks of the nodes: less twice the widest bound of their clocks
- * (record_order_bound()). A node that was not heard for as long as the run says (`order.wait`) is not waited for, nor
- * one whose clock says that it is complete up to a time that is RUN_READER_BEHIND older than that: it lies. If the
- * collector writes no watermarks (an older version, a full disk), what one look finds is given at the next one. A
- * record that comes too late for its place is marked (RECORD_LATE), and counted.
+ * A look finds new nodes, processes, streams and packets. With RUN_READER_HOLD the reader gives everything up to where
+ * the run is complete, less twice the widest bound of the nodes' clocks (record_order_bound()). Where that is, the
+ * collector knows from the low watermarks of the nodes. The reader does not wait for a node that has sent nothing for
+ * `order.wait`, nor for a node that says it is complete up to a time RUN_READER_BEHIND older than that: its clock is
+ * wrong. If the collector writes no watermarks (an older version, a full disk), the reader gives what one look finds at
+ * the next one. A record that comes too late for its place is marked (RECORD_LATE), and counted.
  *
  * Memory: the model of the run with its dictionaries, some 800 bytes for each stream that is not closed, and
  * `order.memory` of the run for all that have something to read, but at least 4 KiB for each of these. No file stays
@@ -83,12 +83,12 @@ int run_reader_last(struct run_reader *r, uint64_t n, bool only) BEZEL_MUST_CHEC
 int run_reader_newest(const char *run, const struct record_filter *filter, int64_t *ns) BEZEL_MUST_CHECK;
 
 /**
- * The model that all items belong to, for csv_open() and record_filter_check(). *age, if not NULL, is another number
- * whenever it is another model. Valid until the next call of run_reader_look() or run_reader_next().
+ * The model that all items belong to, for csv_open() and record_filter_check(). *age, if not NULL, gets a number that
+ * changes with the model. The model is valid until the next call of run_reader_look() or run_reader_next().
  */
 const struct model *run_reader_model(const struct run_reader *r, uint64_t *age);
 
-/** Behind the first look: calls `each` for every stream that is read, with its record_stream_closed(). Reads each file.
+/** After the first look: calls `each` for every stream that is read, with its record_stream_closed(). Reads each file.
  */
 void run_reader_closed(const struct run_reader *r,
                        void (*each)(void *context, const struct model_process *p, int64_t closed), void *context);

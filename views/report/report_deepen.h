@@ -3,7 +3,7 @@
 
 /**
  * What to record of a run that goes on, so that `bezel why --search` comes to know more (analysis/deepen.h): reads the
- * run's books, costs and paths, and decides. Who has the nodes makes the turns. One thread; blocks on the disk.
+ * run's books, costs and paths, and decides. The caller turns the aspects at the nodes. One thread; blocks on the disk.
  */
 #ifndef BEZEL_VIEWS_REPORT_REPORT_DEEPEN_H
 #define BEZEL_VIEWS_REPORT_REPORT_DEEPEN_H
