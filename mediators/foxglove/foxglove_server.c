@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "base/saturate.h"
 #include "base/units.h"
 #include "mediators/foxglove/foxglove_clients.h"
 #include "mediators/foxglove/foxglove_request.h"
@@ -26,6 +27,7 @@ enum { FRAMES = 8192, BATCH = 256 /* records between two looks for room; they ar
 #define PLAY_HOLD (5 * CLOCK_S)    /* for which playing waits for a client that takes nothing */
 #define LIVE_HOLD (250 * CLOCK_MS) /* the same where the run goes on, ... */
 #define LIVE_LATE CLOCK_S          /* ... if what comes next was stored no longer ago */
+#define PAUSE_NS  (10 * CLOCK_S)   /* playing leaves longer pauses out: the time of a record may be a lie */
 
 enum state {
     FOLLOWS, /* a run that goes on, until all of it was given */
@@ -47,12 +49,12 @@ struct server {
     uint64_t age;  /* of the model whose channels are known */
     bool has_item; /* `item` was read, and is to be given */
     struct record_item item;
-    bool ends;                         /* following: the run is over, and nothing comes behind what is there */
-    int64_t look_at;                   /* following */
-    size_t on;                         /* channels that clients have subscribed to, and ... */
-    int64_t settles;                   /* ... when that is no news any more */
-    int64_t begun, begins;             /* playing: when the first record was given, and its time */
-    int trouble;                       /* why it cannot be read on; 0: it can */
+    bool ends;             /* following: the run is over, and nothing comes behind what is there */
+    int64_t look_at;       /* following */
+    size_t on;             /* channels that clients have subscribed to, and ... */
+    int64_t settles;       /* ... when that is no news any more */
+    int64_t begun, begins; /* playing: when a record was given, from which on it keeps the times; its time */
+    int trouble;           /* why it cannot be read on; 0: it can */
     uint64_t given, expired, left_out; /* records */
     uint64_t refused;                  /* clients */
 };
@@ -202,16 +204,27 @@ static void look_again(struct server *s, int64_t now)
     s->look_at = now + LOOK_NS;
 }
 
-/* When the next record is to be given; playing keeps the times between records. */
+static void say_pause(struct server *s, int64_t pause)
+{
+    char text[128];
+    snprintf(text, sizeof text, "there are no records for %s: that pause is left out", units_duration(pause).s);
+    log_info("BEZEL-FOXGLOVE-PAUSE", "%s", text);
+    foxglove_clients_say(&s->clients, 0, text);
+}
+
+/* When the next record is to be given; playing keeps the times between records that are not too far apart. */
 static int64_t due_at(struct server *s, int64_t now)
 {
     if (s->state != PLAYS || s->o->speed == 0)
         return now;
-    if (s->begun == 0) {
-        s->begun = now;
-        s->begins = s->item.at.ns;
-    }
-    return s->begun + (s->item.at.ns - s->begins) / (int64_t)s->o->speed;
+    int64_t due = saturate_add(s->begun, saturate_sub(s->item.at.ns, s->begins) / (int64_t)s->o->speed);
+    if (s->begun > 0 && due <= saturate_add(now, PAUSE_NS))
+        return due;
+    if (s->begun > 0)
+        say_pause(s, saturate_sub(due, now));
+    s->begun = now;
+    s->begins = s->item.at.ns;
+    return now;
 }
 
 /* Whether the next record waits for clients. One that was stored long ago does not: they would all fall behind. */
