@@ -118,7 +118,7 @@ struct statistic_field evaluator_field(const struct experiment_metric *metric, c
         found = (struct statistic_field){.at = (int)i,
                                          .scale = scale,
                                          .is_float = f->type == DICT_FLOAT64,
-                                         .is_duration = dict_is_duration(aspect, i)};
+                                         .unknown_below = statistic_unknown_below(aspect, i)};
     }
     return found;
 }

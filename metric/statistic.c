@@ -3,6 +3,7 @@
 
 #include "metric/statistic.h"
 
+#include "config/experiment.h"
 #include "metric/histogram.h"
 
 #include <assert.h>
@@ -186,6 +187,11 @@ static void add_to_grain(struct statistic *s, struct statistic_grain *g, const d
 
 /* ---- Values of a run --------------------------------------------------------------------------------------------- */
 
+bool statistic_unknown_below(const struct dict_aspect *a, uint32_t i)
+{
+    return dict_is_duration(a, i) || experiment_sampler_of(a->name) != EXPERIMENT_SAMPLERS;
+}
+
 /* The value of record `i`; if it has none, a number that is not finite. */
 static inline __attribute__((always_inline)) double value_at(const struct packet_run *run, uint32_t i,
                                                              const struct statistic_field *field)
@@ -193,7 +199,7 @@ static inline __attribute__((always_inline)) double value_at(const struct packet
     uint64_t bits = bytes_get_u64(run->first + (size_t)i * run->stride + PACKET_RECORD_BYTES + 8 * (size_t)field->at);
     double real;
     if (!field->is_float)
-        return field->is_duration && (int64_t)bits < 0 ? (double)NAN : field->scale * (double)(int64_t)bits;
+        return field->unknown_below && (int64_t)bits < 0 ? (double)NAN : field->scale * (double)(int64_t)bits;
     memcpy(&real, &bits, sizeof real);
     return field->scale * real;
 }
@@ -210,7 +216,7 @@ static inline __attribute__((always_inline)) uint32_t read_as(const struct packe
     uint32_t found = 0;
     for (uint32_t i = from; i < from + n; i++) {
         values[found] = value_at(run, i, field);
-        found += (field->is_float || field->is_duration) ? isfinite(values[found]) != 0 : 1;
+        found += (field->is_float || field->unknown_below) ? isfinite(values[found]) != 0 : 1;
     }
     return found;
 }
@@ -220,7 +226,7 @@ static uint32_t read_values(const struct packet_run *run, uint32_t from, uint32_
 {
     if (f->is_float)
         return read_as(run, from, n, &(struct statistic_field){f->at, f->scale, true, false}, values);
-    if (f->is_duration)
+    if (f->unknown_below)
         return read_as(run, from, n, &(struct statistic_field){f->at, f->scale, false, true}, values);
     return read_as(run, from, n, &(struct statistic_field){f->at, f->scale, false, false}, values);
 }

@@ -24,6 +24,7 @@
 #define BEZEL_METRIC_STATISTIC_H
 
 #include "base/err.h"
+#include "mdr/dict.h"
 #include "mdr/packet.h"
 #include "metric/quantile.h"
 
@@ -50,8 +51,14 @@ struct statistic_field {
     int at;       /* in a record's values; STATISTIC_NO_FIELD: they have none */
     double scale; /* the statistic takes the number times this */
     bool is_float;
-    bool is_duration; /* negative numbers are unknown durations, and left out */
+    bool unknown_below; /* negative numbers are unknown, and left out: statistic_unknown_below() */
 };
+
+/**
+ * Whether a negative number in field `i` of `a` is an unknown one: a duration of dict_is_duration(), or what a sampler
+ * could not read. Pure.
+ */
+bool statistic_unknown_below(const struct dict_aspect *a, uint32_t i);
 
 /**
  * A statistic over `window` ns (1 us or more). `share` (0 .. 1) is for a quantile: its rank is histogram_rank().

@@ -4,6 +4,7 @@
 
 #include "base/near.h"
 #include "base/units.h"
+#include "metric/statistic.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +82,8 @@ struct where where_find(const char *text, const struct dict_aspect *a)
                        .at = at,
                        .scale = c.of == CONDITION_OF_TIME ? units_time(f->unit) : 1,
                        .is_float = f->type == DICT_FLOAT64,
-                       .is_duration = c.of == CONDITION_OF_TIME && dict_is_duration(a, (uint32_t)at)};
+                       .unknown_below = statistic_unknown_below(a, (uint32_t)at) &&
+                                        (c.of == CONDITION_OF_TIME || !dict_is_duration(a, (uint32_t)at))};
     if (f->type == DICT_STRING) {
         w.text = value_in(text, c.text);
         w.length = strlen(c.text);
@@ -105,7 +107,7 @@ bool where_holds(const struct where *w, const struct dict *d, const struct packe
     if (w->text)
         return is_text(w, d, bits) == (w->bound.compare == CONDITION_EQUAL);
     if (!w->is_float)
-        return !(w->is_duration && (int64_t)bits < 0) && condition_holds_whole(&w->bound, (int64_t)bits, w->scale);
+        return !(w->unknown_below && (int64_t)bits < 0) && condition_holds_whole(&w->bound, (int64_t)bits, w->scale);
     memcpy(&real, &bits, sizeof real);
     return condition_holds_real(&w->bound, real, w->scale);
 }

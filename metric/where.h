@@ -15,8 +15,8 @@ struct where {
     int at; /* in a record's values; WHERE_NONE: no record meets it */
     int64_t scale;
     bool is_float;
-    bool is_duration; /* negative numbers are unknown durations, and do not meet it */
-    const char *text; /* of a field that is a text: what it is compared with, `length` bytes; else NULL */
+    bool unknown_below; /* negative numbers are unknown, and do not meet it */
+    const char *text;   /* of a field that is a text: what it is compared with, `length` bytes; else NULL */
     size_t length;
 };
 

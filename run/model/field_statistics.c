@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/saturate.h"
+#include "metric/statistic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -192,8 +193,8 @@ static void add_field(struct field_statistics *s, const struct dict_aspect *a, u
     bool is_int = a->fields[field].type == DICT_INT64;
     if (!is_int)
         add_float(s, &c, memory);
-    else if (dict_is_duration(a, field))
-        add_whole(s, &c, 0, memory); /* a duration */
+    else if (statistic_unknown_below(a, field))
+        add_whole(s, &c, 0, memory);
     else
         add_whole(s, &c, INT64_MIN, memory);
     s->unknown += c.unknown;

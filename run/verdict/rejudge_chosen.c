@@ -23,7 +23,7 @@ static double number_of(const struct record_item *item, const char *name)
         if (strcmp(a->fields[f].name, name) != 0)
             continue;
         struct record_value v = record_item_value(item->process->dict, item->r, f);
-        bool unknown = dict_is_duration(a, f) && v.as == RECORD_INT && v.integer < 0;
+        bool unknown = statistic_unknown_below(a, f) && v.as == RECORD_INT && v.integer < 0;
         return v.as == RECORD_FLOAT ? v.real : v.as == RECORD_INT && !unknown ? (double)v.integer : (double)NAN;
     }
     return NAN;

@@ -175,7 +175,7 @@ static double number_of(const struct packet_run *run, uint32_t i, const struct s
     double real;
     memcpy(&real, &bits, sizeof real);
     if (!f->is_float)
-        real = f->is_duration && (int64_t)bits < 0 ? (double)NAN : (double)(int64_t)bits;
+        real = f->unknown_below && (int64_t)bits < 0 ? (double)NAN : (double)(int64_t)bits;
     return f->scale * real;
 }
 
@@ -266,7 +266,7 @@ static void try_statistic(enum statistic_kind kind, int type, bool tumbles, uint
     struct statistic_field field = {.at = (int)below(FIELDS),
                                     .scale = below(2) ? 1 : 1e3,
                                     .is_float = type == FLOAT,
-                                    .is_duration = type == DURATION};
+                                    .unknown_below = type == DURATION};
     struct statistic *by[WAYS];
     static struct plain plain;
     for (int i = 0; i < WAYS; i++) {
@@ -498,7 +498,7 @@ TEST(each_number_is_in_the_bucket_between_its_edges)
         struct buckets whole = {.edges = &edges}, parts[2] = {{.edges = &edges}, {.edges = &edges}};
         int type = (int)below(3) + WHOLE;
         struct statistic_field field = {
-            .at = (int)below(FIELDS), .scale = 1, .is_float = type == FLOAT, .is_duration = type == DURATION};
+            .at = (int)below(FIELDS), .scale = 1, .is_float = type == FLOAT, .unknown_below = type == DURATION};
         const struct packet_run run = any_run(bytes, 5, 5, type);
         uint64_t expected[BUCKETS_MAX] = {0};
         for (uint32_t i = 0; i < run.count; i++) {

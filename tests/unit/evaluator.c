@@ -309,6 +309,29 @@ TEST_WITH(start, end, a_share_of_nothing_is_unknown_and_nothing_is_under_way)
     }
 }
 
+/* ---- Numbers that are not known ---------------------------------------------------------------------------------- */
+
+TEST(a_negative_number_is_unknown_of_a_sampler_and_of_a_span)
+{
+    static char field[] = "steal";
+    const struct experiment_metric steal = {.kind = METRIC_MAX, .field = field};
+    static const struct {
+        const char *aspect;
+        enum dict_kind kind;
+        bool known;
+    } cases[] = {{"thread_scheduling", DICT_EVENT, false}, {"work", DICT_SPAN, false}, {"work", DICT_EVENT, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dict_aspect a = {.name = cases[i].aspect, .kind = cases[i].kind, .field_count = 1};
+        a.fields[0] = (struct dict_field){DICT_INT64, "steal", "ns", ""};
+        struct statistic_field found = evaluator_field(&steal, &a);
+        for (int64_t value = -1; value <= 0; value++) {
+            uint64_t bits = (uint64_t)value;
+            double read = statistic_read(ONE_RECORD(CLOCK_S, 1, &bits), 0, &found);
+            assert_int_equal(isnan(read) ? 0 : 1, value == 0 || cases[i].known);
+        }
+    }
+}
+
 /* ---- What it adds to the whole ----------------------------------------------------------------------------------- */
 
 TEST_WITH(start, end, what_each_kind_adds)
