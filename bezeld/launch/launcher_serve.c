@@ -176,6 +176,7 @@ static void start(struct serving *s, struct job *job, const struct launch *l)
     char name[LAUNCHED_FILE_MAX];
     struct spawned child = {.stage = "output"};
     int input = -1;
+    int64_t now = clock_now(); /* its CPU time counts from its fork, so it must not run for less */
     name_file(&l->of, name);
     if (s->how->folder >= 0 && output_spool_open(&job->output, s->how->folder, name, s->how->output_bytes, &input) != 0)
         child.error = errno;
@@ -183,8 +184,8 @@ static void start(struct serving *s, struct job *job, const struct launch *l)
         child = spawn(l, &s->how->environment, input);
     if (input >= 0)
         close(input);
-    launched_begin(&s->all, job, &child, l->port, clock_now());
-    job->due = l->timeout > 0 && !l->foreground ? clock_now() + l->timeout : 0;
+    launched_begin(&s->all, job, &child, l->port, now);
+    job->due = l->timeout > 0 && !l->foreground ? now + l->timeout : 0;
     if (l->grace > 0)
         s->grace = l->grace;
     s->silence = l->silence;

@@ -190,7 +190,8 @@ static void put_scheduling(const struct report *r, const struct look *look, FILE
 {
     char where[MESSAGE_NAME_MAX + 32];
     const char *program = only_program(r, look);
-    if (!has_samples(r, look, "thread_scheduling") && r->experiment->sensing.sampled_unasked) {
+    if (!has_samples(r, look, "thread_scheduling") &&
+        r->experiment->sensing.sampler[EXPERIMENT_SAMPLER_SCHEDULING] > 0) {
         fputs("was not sampled: no thread ran in two samples, or its /proc is not bezeld's (docs/SAMPLERS.md)", out);
         return;
     }
@@ -206,6 +207,8 @@ static void put_machine(const struct report *r, const struct look *look, FILE *o
 {
     if (has_samples(r, look, "node_"))
         put_command(r, look, "node_*", NULL, out);
+    else if (r->experiment->sensing.sampler[EXPERIMENT_SAMPLER_CPU] > 0)
+        fputs("was not sampled: the node has no sample; the notes may say why (BEZEL-SAMPLER)", out);
     else
         fputs("was not sampled; add to the file: sensing: {samplers: {cpu: 100 ms, pressure: 1 s, memory: 1 s, disk: 1 "
               "s}}",

@@ -87,14 +87,15 @@ static void name_of(const struct report *r, const struct spent_element *e, char 
     plain_text(name);
 }
 
-/* A time between bounds. */
+/* A time between bounds: what is unknown of it may be all of the time that is unknown. */
 static void bounds_columns(struct rows *w, const char *head, const char *least_key, const char *most_key, int64_t least,
                            int64_t most)
 {
+    struct units_text low = units_duration(least), high = units_duration(most);
+    bool open = strcmp(low.s, high.s) != 0;
     json_int(w->json, least_key, least);
     json_int(w->json, most_key, most);
-    rows_cell(w, head, 'r', "%s%s%s", units_duration(least).s, least < most ? " .. " : "",
-              least < most ? units_duration(most).s : "");
+    rows_cell(w, head, 'r', "%s%s%s", low.s, open ? " .. " : "", open ? high.s : "");
 }
 
 static void messages_columns(struct rows *w, const struct spent_sums *s)
@@ -114,6 +115,7 @@ static void load_row(struct rows *w, const struct report *r, const void *item)
     const struct spent_element *e = item;
     const struct activity_thread *t = &r->spent->activity.threads[e->thread];
     const struct spent_sums *s = &e->sums;
+    int64_t unknown = spent_unknown(s);
     char name[REPORT_PROCESS_SIZE + THREAD_NAME_MAX + 16];
     name_of(r, e, name, sizeof name);
     rows_text(w, "of", NULL, name);
@@ -123,14 +125,13 @@ static void load_row(struct rows *w, const struct report *r, const void *item)
     json_text(w->json, "name", e->level == SPENT_THREAD ? t->name : NULL);
     json_known_int(w->json, "thread", e->level == SPENT_THREAD, t->id);
     rows_cell(w, "elapsed", 'r', "%s", units_duration(s->elapsed).s);
-    rows_cell(w, "CPU", 'r', "%s", units_duration(s->cpu).s);
     json_int(w->json, "elapsed_ns", s->elapsed);
-    json_int(w->json, "cpu_ns", s->cpu);
-    bounds_columns(w, "ready", "ready_least_ns", "ready_most_ns", s->ready_least, s->ready_most);
+    bounds_columns(w, "CPU", "cpu_ns", "cpu_most_ns", s->cpu, s->cpu + unknown);
+    bounds_columns(w, "ready", "ready_least_ns", "ready_most_ns", s->ready_least, s->ready_most + unknown);
     bounds_columns(w, "waiting", "waiting_least_ns", "waiting_most_ns", s->off - s->ready_most,
-                   s->off - s->ready_least);
-    rows_cell(w, "unknown", 'r', "%s", units_duration(spent_unknown(s)).s);
-    json_int(w->json, "unknown_ns", spent_unknown(s));
+                   s->off - s->ready_least + unknown);
+    rows_cell(w, "unknown", 'r', "%s", units_duration(unknown).s);
+    json_int(w->json, "unknown_ns", unknown);
     rows_double(w, "response", "response_ratio", spent_response(s), 1);
     rows_double(w, "load", "load_factor", spent_factor(s), 1);
     rows_double(w, "CPUs", "parallelism", spent_parallelism(s), 1);

@@ -61,12 +61,14 @@ void why_remarks(const struct why_page *p, const struct why_answer *a, void (*pu
     struct remarks r = {put, context};
     bool gaps = has_why(&a->terms, PATH_NO_SWITCHES);
     if (gaps && a->activity.intervals == 0)
-        remark(&r, "No switches were recorded, so nobody knows when threads ran and when they waited; add to the file: "
-                   "sensing: {samplers: {switches: all}}");
-    else if (gaps)
         remark(&r,
-               "Switches were recorded in part: `sensing: {samplers: {switches: all}}` stores all; docs/SAMPLERS.md, "
-               "Switches, says when the kernel refuses them.");
+               "No switches were recorded, so nobody knows when threads ran and when they waited; unless the kernel "
+               "refused them, as a note of `bezel report` says then, add to the file: "
+               "sensing: {samplers: {switches: all}}");
+    else if (gaps)
+        remark(&r, "Switches were recorded in part, by snapshots (sensing: {samplers: {switches: all}} stores all), or "
+                   "as far as the kernel and `switches.budget` permit, which the notes of `bezel report` say; "
+                   "docs/SAMPLERS.md, Switches.");
     if (has_nobody(&a->terms) && has_rivals(&a->activity))
         remark(
             &r,
