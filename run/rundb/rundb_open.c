@@ -405,6 +405,12 @@ static int open_read(const char *run, int64_t bytes, const char *vfs, sqlite3 **
     return err;
 }
 
+static int refuse_missing(void)
+{
+    return rundb_refuse(BEZEL_ENOENT, "there is no run.db, or it is empty: the run was killed before anything was "
+                                      "stored, or the file was removed");
+}
+
 int rundb_open_database(const char *run, sqlite3 **db)
 {
     char path[PATH_MAX];
@@ -413,7 +419,7 @@ int rundb_open_database(const char *run, sqlite3 **db)
     if (snprintf(path, sizeof path, "%s/run.db", run) >= (int)sizeof path)
         return BEZEL_EINVAL;
     if (lstat(path, &st) != 0)
-        return err_from_errno(errno);
+        return errno == ENOENT ? refuse_missing() : err_from_errno(errno);
     if (folder_holder(run) == FOLDER_HELD_ELSEWHERE) /* SQLite's index of its log is in memory of one machine */
         return rundb_refuse(BEZEL_EBUSY,
                             "a collector on another machine is writing it, and only a part of that can be seen here: "
@@ -422,5 +428,5 @@ int rundb_open_database(const char *run, sqlite3 **db)
     if (err && err != BEZEL_EBUSY && err != BEZEL_ENOENT && err != BEZEL_EVERSION && err != BEZEL_EMALFORMED &&
         err != BEZEL_ETIMEDOUT && open_read(run, st.st_size, ALONE, db) == 0)
         err = 0;
-    return err;
+    return err == BEZEL_ENOENT ? refuse_missing() : err;
 }

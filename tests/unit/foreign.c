@@ -70,6 +70,18 @@ TEST_WITH(setup, teardown, what_bezel_made_is_taken)
     summary_free(s);
 }
 
+TEST_WITH(setup, teardown, a_database_that_is_gone_is_told_with_why)
+{
+    struct fixture *t = *test_state;
+    struct summary *s;
+    for (int gone = 0; gone < 2; gone++) {
+        assert_int_equal(gone ? unlink(t->database) : truncate(t->database, 0), 0);
+        assert_int_equal(summary_load(t->dir, &s), BEZEL_ENOENT);
+        assert_non_null(
+            strstr(rundb_why(BEZEL_ENOENT), "there is no run.db, or it is empty: the run was killed before"));
+    }
+}
+
 TEST_WITH(setup, teardown, any_other_schema_is_refused)
 {
     static const char *const changes[] = {
