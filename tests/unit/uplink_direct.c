@@ -122,14 +122,18 @@ TEST(who_finds_packets_at_each_look_needs_no_bell)
     until(greeted, false);
     struct direct_reader *reader = agree();
     assert_true(read_all(reader) > 0);
-    for (int i = 0; i < 6; i++) {
-        bool expects = i >= 4;
+    int64_t next = 0;
+    for (int i = 0, looks = 0; looks < 2; i++) {
+        assert_in_range(i, 0, 1000);
         assert_int_equal(read_directly(reader, UINT64_MAX), i ? 1 : 0);
         int64_t lasts = direct_reader_sleep(reader, &fd, CLOCK_S);
+        bool expects = i >= 4 && (fd < 0 || clock_now() < next); /* on a busy machine the next poll may be over */
+        looks += expects;
         assert_int_equal(fd, expects ? -1 : direct_reader_bell(reader));
         assert_true(expects ? lasts > 0 && lasts < CLOCK_S : lasts == CLOCK_S);
         assert_true(model_cut(p.window, 0));
-        sender_next(p.forward, clock_now() + 9 * CLOCK_MS);
+        next = clock_now() + 9 * CLOCK_MS;
+        sender_next(p.forward, next);
         turn(false);
         struct pollfd bell = {.fd = direct_reader_bell(reader), .events = POLLIN};
         assert_int_equal(poll(&bell, 1, 0), expects ? 0 : 1);
