@@ -77,9 +77,14 @@ await() {
     holds_within 60 "$@" || fail "after $(scaled 60) s still not: $*"
 }
 
+# Whether the run that was started last has a directory: until then, latest is the run before.
+has_begun() {
+    [ "$(readlink "$dir/runs/latest")" != "$latest_before" ]
+}
+
 # Whether the run that was started last has stored records of process $1.
 has_stored() {
-    [ "$(readlink "$dir/runs/latest")" != "$latest_before" ] || return 1
+    has_begun || return 1
     for file in "$dir"/runs/latest/trace/*/"$1"-*; do
         [ ! -s "$file" ] || return 0
     done
