@@ -282,6 +282,23 @@ static int make_beside(const char *target, char made[PATH_MAX])
     return chmod(made, 0777 & ~mask) == 0 ? 0 : err_from_errno(errno);
 }
 
+/* Where no folder can be renamed, as in an overlay that a user's namespace mounted: readers may find a part of it. */
+static int make_in_place(const char *target, int (*fill)(void *context, const char *made), void *context)
+{
+    struct stat st;
+    int err = lstat(target, &st) == 0 ? file_remove_tree(target) : 0;
+    if (!err && mkdir(target, 0777) != 0)
+        err = err_from_errno(errno);
+    if (err)
+        return err;
+    err = fill(context, target);
+    if (!err)
+        err = write_mark(target);
+    if (err)
+        remove_leftover(target);
+    return err;
+}
+
 int export_make(const char *what, const char *target, int (*fill)(void *context, const char *made), void *context)
 {
     char made[PATH_MAX];
@@ -299,14 +316,18 @@ int export_make(const char *what, const char *target, int (*fill)(void *context,
     err = fill(context, made);
     if (!err)
         err = write_mark(made);
-    if (!err)
-        err = put_in_place(made, target);
+    if (!err && (err = put_in_place(made, target)) != 0 && errno == EXDEV) {
+        remove_leftover(made);
+        err = make_in_place(target, fill, context);
+        made[0] = '\0';
+    }
     if (!err)
         return 0;
     log_error("BEZEL-EXPORT", "cannot export %s to %s: %s%s", what, target,
               err == BEZEL_EINVAL ? strerror(errno) : ulimit_reason(err),
               err == BEZEL_ENOSPC ? file_room(target, errno) : "");
-    remove_leftover(made);
+    if (made[0])
+        remove_leftover(made);
     return err;
 }
 

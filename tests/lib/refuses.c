@@ -3,8 +3,9 @@
 
 /*
  * Preloaded: a file system that lacks something, below folder BEZEL_TEST_LACKS_IN. BEZEL_TEST_LACKS names it:
- * `exchange` (renameat2() with flags), `links` (symlink()), `flock`, `locks` (fcntl()), `rights` (all files are
- * everybody's), `maps` (mmap()), `capitals` (a file Tick.csv is there, which is tick.csv too).
+ * `exchange` (renameat2() with flags), `folders` (renameat2() of folders), `links` (symlink()), `flock`, `locks`
+ * (fcntl()), `rights` (all files are everybody's), `maps` (mmap()), `capitals` (a file Tick.csv is there, which is
+ * tick.csv too).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,6 +41,9 @@ EXPORTED int renameat2(int from_folder, const char *from, int to_folder, const c
 {
     if (flags && lacks("exchange", to))
         return errno = EINVAL, -1;
+    struct stat st;
+    if (lacks("folders", to) && fstatat(from_folder, from, &st, 0) == 0 && S_ISDIR(st.st_mode))
+        return errno = EXDEV, -1;
     return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
 }
 
