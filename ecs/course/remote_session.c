@@ -91,13 +91,15 @@ bool remote_session_take(struct remote_session *s, struct command_caller *c, con
     if (m->type != MESSAGE_REPLY)
         return false;
     const struct message_reply *r = &m->reply;
+    /* A bezeld says once that it has begun: where it is slow, to a request that others have followed. */
+    bool own = r->answer == ANSWER_SESSION || ((int)r->id == s->request_id && s->request_id != 0);
     s->answered = clock_now();
     if (r->answer == ANSWER_TAKEN) {
         s->taken = true;
         end(s, "%s", r->text);
     } else if (s->stop && (int)r->id == s->stop)
         s->phase = REMOTE_SESSION_OVER;
-    else if (s->phase == REMOTE_SESSION_ASKED || ((int)r->id == s->request_id && s->request_id != 0))
+    else if (s->phase == REMOTE_SESSION_ASKED || own)
         take_own(s, c, r);
     else if (is_gone(m))
         s->answered = 0; /* the bezeld was restarted: remote_session_tick() asks it at once */
