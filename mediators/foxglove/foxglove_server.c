@@ -327,7 +327,8 @@ static void say_refused(struct server *s)
 {
     uint64_t refused = web_counts(s->clients.web).refused;
     if (refused != s->refused)
-        log_warn("BEZEL-FOXGLOVE-REFUSED", "a client was refused: %s, or there are %d of them already",
+        log_warn("BEZEL-FOXGLOVE-REFUSED",
+                 "a client was refused: %s, or there are %d of them already, or it asked for nothing",
                  s->o->open ? "a page of another origin needs --allow-origin"
                             : "it needs the whole address with its token; for programs that know only host and port "
                               "there is --open",

@@ -113,6 +113,22 @@ TEST_WITH(start, stop, connections_become_websockets_of_pages_with_a_cookie_and_
     assert_int_equal(next_event().kind, WEB_CLOSED);
 }
 
+/* They would take the places of all others until their time is over. */
+TEST_WITH(start, stop, of_connections_that_ask_for_nothing_the_oldest_go)
+{
+    enum { COUNT = WEB_CONNECTIONS + 8 };
+    int silent[COUNT];
+    char byte;
+    for (int i = 0; i < COUNT; i++)
+        silent[i] = connect_to_web();
+    ask("/");
+    assert_true(web_counts(web).refused >= COUNT - WEB_SILENT);
+    assert_int_equal(recv(silent[0], &byte, 1, 0), 0);
+    assert_true(upgrade(silent[COUNT - 1], "websocket", true));
+    for (int i = 0; i < COUNT; i++)
+        close(silent[i]);
+}
+
 /* Pages that come and go unseen leave room for the token: else the file would open no further page. */
 TEST_WITH(start, stop, a_token_is_told_whatever_waits)
 {

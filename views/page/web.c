@@ -44,6 +44,9 @@ struct web {
     enum web_sockets sockets;
     struct lws_protocols protocols[4]; /* a connection without one gets the first; the last one has no name */
     size_t frames, message;
+    struct lws
+        *silent[WEB_SILENT]; /* connections that have asked for nothing yet, or for nothing more; the oldest first */
+    size_t silent_count;
     struct lws_context *context;
     pthread_t thread;
     pthread_mutex_t lock; /* of all below */
@@ -209,6 +212,30 @@ static int answer_file(struct web *w, struct lws *wsi, struct connection *c, con
     return begin(wsi, c, HTTP_STATUS_OK, f->type, NULL);
 }
 
+static void forget_silent(struct web *w, const struct lws *wsi)
+{
+    size_t i = 0;
+    while (i < w->silent_count && w->silent[i] != wsi)
+        i++;
+    if (i == w->silent_count)
+        return;
+    w->silent_count--;
+    memmove(w->silent + i, w->silent + i + 1, (w->silent_count - i) * sizeof w->silent[0]);
+}
+
+/* Of too many that ask for nothing the oldest is disconnected, so that they do not take the places of those who ask. */
+static void add_silent(struct web *w, struct lws *wsi)
+{
+    if (w->silent_count == WEB_SILENT) {
+        lws_set_timeout(w->silent[0], PENDING_TIMEOUT_AWAITING_SERVER_RESPONSE, LWS_TO_KILL_ASYNC);
+        forget_silent(w, w->silent[0]);
+        pthread_mutex_lock(&w->lock);
+        w->counts.refused++;
+        pthread_mutex_unlock(&w->lock);
+    }
+    w->silent[w->silent_count++] = wsi;
+}
+
 /* Writes a part of the body. One who does not take it is disconnected. */
 static int write_body(struct web *w, struct lws *wsi, struct connection *c)
 {
@@ -217,7 +244,10 @@ static int write_body(struct web *w, struct lws *wsi, struct connection *c)
         return 1;
     if (c->written) { /* and what was written is on its way */
         end_body(w, c, true);
-        return lws_http_transaction_completed(wsi) ? 1 : 0;
+        if (lws_http_transaction_completed(wsi))
+            return 1;
+        add_silent(w, wsi);
+        return 0;
     }
     size_t n = c->length < CHUNK ? c->length : CHUNK;
     bool last = n == c->length;
@@ -414,7 +444,14 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
 {
     struct web *w = lws_context_user(lws_get_context(wsi));
     switch (reason) {
+    case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
+        add_silent(w, wsi);
+        return 0;
+    case LWS_CALLBACK_WSI_DESTROY:
+        forget_silent(w, wsi);
+        return 0;
     case LWS_CALLBACK_HTTP:
+        forget_silent(w, wsi);
         return on_http(w, wsi, user, in);
     case LWS_CALLBACK_HTTP_WRITEABLE:
         return write_body(w, wsi, user);
@@ -425,6 +462,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: /* not to HTTP/2, which browsers do not ask for in the clear */
         return strcmp(in, "websocket") == 0 ? 0 : -1;
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
+        forget_silent(w, wsi);
         return may_upgrade(w, wsi) ? 0 : 1;
     case LWS_CALLBACK_ESTABLISHED:
         return on_open(w, wsi, user);

@@ -19,6 +19,7 @@
 enum {
     WEB_PAGES = 32,
     WEB_CONNECTIONS = 96, /* descriptors of the service: pages, and those that only ask */
+    WEB_SILENT = 32, /* of these that ask for nothing; where there are more, the oldest is disconnected, as refused */
     WEB_EVENTS = 256,
     WEB_FRAMES = 16,
     WEB_BYTES = 16 << 20,
