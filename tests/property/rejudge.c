@@ -483,6 +483,30 @@ TEST(a_gap_is_judged_as_if_there_were_none)
     assert_true(again > 0 && violated > 0);
 }
 
+TEST(a_gap_is_not_judged_where_records_may_be_missing)
+{
+    static const char *const why[] = {
+        "the end of a process is unknown",         "records were lost, it is not known when",
+        "records were lost, it is not known when", "records ended at their node (sensing.keep)",
+        "records have expired from the store",
+    };
+    static struct scene s;
+    for (int reason = 0; reason < 5; reason++) {
+        scene_begin(&s, false, false);
+        watch(&s);
+        struct summary_process *p = &s.processes[draw(WORKERS)];
+        p->state = reason == 0 ? PROCESS_LEFT : p->state;
+        s.books[p - s.processes].no_ring = reason == 1;
+        p->unfinished = reason == 2;
+        s.books[p - s.processes].reduced = reason == 3;
+        p->expired.packets = reason == 4;
+        assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
+        for (size_t i = 0; i < s.s.gap_count; i++)
+            assert_string_equal(s.gaps[i].judged ? "judged" : s.gaps[i].why, why[reason]);
+        scene_end(&s);
+    }
+}
+
 /* The least or largest stored value of a worker that meets the condition; NaN: none does. */
 static double extreme_of(const struct worker *w, bool least)
 {

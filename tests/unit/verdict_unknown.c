@@ -130,6 +130,29 @@ TEST(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books)
     }
 }
 
+/* What was judged while records came is known; what is judged from the store is not, where that lacks some. */
+TEST(records_that_are_gone_from_the_store_are_in_the_verdict)
+{
+    enum { NONE, GONE, JUDGED_ANEW, GAP_JUDGED, UNTAKEN, FAULTS };
+    for (int fault = NONE; fault < FAULTS; fault++) {
+        struct sample s;
+        sample_held(&s);
+        struct history_gap gap = {
+            .begin = s.rows[0].at - CLOCK_S, .end = s.rows[0].at, .judged = true, .held = CLOCK_S};
+        s.summary.missing = fault == NONE || fault == UNTAKEN ? 0 : 3;
+        s.summary.judged_anew = fault == JUDGED_ANEW;
+        s.summary.gaps = &gap;
+        s.summary.gap_count = fault == GAP_JUDGED;
+        s.summary.untaken = fault == UNTAKEN;
+        struct verdict *v = judge(&s, false);
+        assert_int_equal(v->balanced, fault == NONE);
+        assert_int_equal(verdict_is_complete(v), fault == NONE);
+        assert_int_equal(v->is, fault == JUDGED_ANEW || fault == GAP_JUDGED ? VERDICT_UNKNOWN : VERDICT_HELD);
+        assert_int_equal(verdict_exit_code(v), fault == NONE ? EXIT_OK : EXIT_FAILED);
+        verdict_free(v);
+    }
+}
+
 /* The file has two nodes, and the database one of them. */
 TEST(a_node_that_never_joined_is_not_passed_over)
 {
