@@ -63,6 +63,7 @@ struct history_gap {
     int64_t begin, end;
     bool restarted;                  /* bezeld was not running; else it did not come to judge */
     bool never;                      /* the limit was not judged at any time of the run */
+    bool late;                       /* most of it was unknown, as records came behind the windows that had them */
     bool judged;                     /* the next three are known, and are the gap */
     int64_t held, violated, unknown; /* unknown: there was no value, or: */
     int64_t doubtful;                /* part of unknown that still counts as not judged */

@@ -38,13 +38,15 @@ struct interval_gap {
 struct interval_judge {
     uint32_t limit;
     bool never;                /* nobody judged it, and it has no gaps */
+    bool late;                 /* never, in place of what was judged, if that is less: records came behind windows */
     struct interval_gap *gaps; /* in the order of their begins */
     size_t gap_count, gap;     /* gap: the first that has not ended yet; the last one may be: */
     struct history_gap tail;   /* the time behind the last observation; end 0: there is none */
     struct limit_judge judge;
     struct agent_limit seen;
     struct limit_judge_run runs[INTERVAL_ENDS_MAX];
-    size_t open; /* its violation that goes on, plus 1; 0: none */
+    struct history_violation *violations;
+    size_t violation_count, open; /* open: that which goes on, plus 1; 0: none */
 };
 
 struct interval_replay {
@@ -55,8 +57,6 @@ struct interval_replay {
     size_t count;
     int64_t began, stepped,
         latest; /* run's time: the first instant, the latest, the latest record; began 0: none yet */
-    struct history_violation *violations;
-    size_t violation_count;
     bool is_too_long;
     int err;
 };
@@ -111,16 +111,16 @@ static void note_violation(struct interval_replay *r, struct interval_judge *j, 
         j->open = 0;
         return;
     }
-    if (!j->open && !grow_by_one(&r->violations, r->violation_count, sizeof *r->violations)) {
+    if (!j->open && !grow_by_one(&j->violations, j->violation_count, sizeof *j->violations)) {
         r->err = BEZEL_ENOMEM;
         return;
     }
     if (!j->open) {
-        r->violations[r->violation_count] = (struct history_violation){
+        j->violations[j->violation_count] = (struct history_violation){
             .node = node, .limit = j->limit, .begin = begin, .min = INFINITY, .max = -INFINITY};
-        j->open = ++r->violation_count;
+        j->open = ++j->violation_count;
     }
-    struct history_violation *v = &r->violations[j->open - 1];
+    struct history_violation *v = &j->violations[j->open - 1];
     v->end = now;
     v->min = fmin(v->min, j->seen.value);
     v->max = fmax(v->max, j->seen.value);
@@ -331,28 +331,50 @@ static bool is_unjudged(const struct summary *s, uint32_t i)
     return true;
 }
 
+static void begin_judge(struct interval_replay *r)
+{
+    struct interval_judge *j = &r->judges[r->count++];
+    const struct experiment_limit *l = &r->e->limits[j->limit];
+    limit_judge_start(&j->judge, l, agent_settling(r->e, l), INT64_MAX, &j->seen);
+}
+
 static int begin_judges(struct interval_replay *r)
 {
-    r->judges = calloc(r->e->limit_count + 1, sizeof *r->judges);
+    r->judges = calloc(2 * (size_t)r->e->limit_count + 1, sizeof *r->judges);
     if (!r->judges)
         return BEZEL_ENOMEM;
     for (uint32_t i = 0; i < r->e->limit_count; i++) {
         const struct experiment_limit *l = &r->e->limits[i];
         struct interval_judge *j = &r->judges[r->count];
-        *j = (struct interval_judge){.limit = i, .never = is_unjudged(r->s, i)};
         if (!experiment_limit_is_on_interval(r->e, l) || experiment_interval_is_reduced(r->e, (uint32_t)l->metric))
             continue;
+        *j = (struct interval_judge){.limit = i, .never = is_unjudged(r->s, i)};
         int err = j->never ? 0 : find_gaps(r, j);
         if (err)
             return err;
-        if (!j->never && j->gap_count == 0) {
+        bool late = !j->never;
+        if (j->never || j->gap_count > 0)
+            begin_judge(r);
+        else
             free(j->gaps);
+        if (!late)
             continue;
-        }
-        r->count++;
-        limit_judge_start(&j->judge, l, agent_settling(r->e, l), INT64_MAX, &j->seen);
+        r->judges[r->count] = (struct interval_judge){.limit = i, .never = true, .late = true};
+        begin_judge(r);
     }
     return 0;
+}
+
+/* Whether judge `j`, of all records, knows of much more time than was judged or is a gap: no matter of instants. */
+static bool tells_more(const struct interval_replay *r, const struct interval_judge *j)
+{
+    int64_t accounted = 4 * r->e->adapt.every, found = j->seen.held + j->seen.violated;
+    for (size_t i = 0; i < r->s->limit_count; i++) {
+        const struct builtin_limit *row = &r->s->limits[i];
+        if (row->limit == j->limit)
+            accounted = saturate_add(accounted, row->held + row->violated + row->settling + row->unjudged);
+    }
+    return found > saturate_add(accounted, accounted / 8);
 }
 
 static void drop_rows(struct summary *s, uint32_t limit)
@@ -367,6 +389,11 @@ static void drop_rows(struct summary *s, uint32_t limit)
         if (s->gaps[i].limit != limit)
             s->gaps[kept++] = s->gaps[i];
     s->gap_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < s->violation_count; i++)
+        if (s->violations[i].limit != limit)
+            s->violations[kept++] = s->violations[i];
+    s->violation_count = kept;
 }
 
 static int add_row(struct interval_replay *r, const struct interval_judge *j)
@@ -393,9 +420,10 @@ static int add_row(struct interval_replay *r, const struct interval_judge *j)
                                .unjudged = l->unjudged,
                                .epoch = 1};
     s->gaps[s->gap_count++] = (struct history_gap){.limit = j->limit,
-                                                   .begin = node_time(s, r->began),
+                                                   .begin = node_time(s, r->began - r->e->adapt.every),
                                                    .end = end,
-                                                   .never = true,
+                                                   .never = !j->late,
+                                                   .late = j->late,
                                                    .judged = true,
                                                    .held = l->held,
                                                    .violated = l->violated,
@@ -455,11 +483,15 @@ static void conclude(struct interval_replay *r)
 {
     for (size_t i = 0; i < r->count && r->began; i++)
         take_gaps(r, &r->judges[i]); /* before rows and gaps are moved */
-    for (size_t i = 0; i < r->count && !r->err && r->began; i++)
-        if (r->judges[i].never)
-            r->err = add_row(r, &r->judges[i]);
-    if (!r->err && r->began)
-        r->err = rejudge_add_violations(r->s, r->e, r->violations, r->violation_count);
+    for (size_t i = 0; i < r->count && !r->err && r->began; i++) {
+        const struct interval_judge *j = &r->judges[i]; /* that of gaps before that of all records */
+        if (j->late && !tells_more(r, j))
+            continue;
+        if (j->never)
+            r->err = add_row(r, j);
+        if (!r->err)
+            r->err = rejudge_add_violations(r->s, r->e, j->violations, j->violation_count);
+    }
 }
 
 /* What no window had at a sampling instant, as it was shorter than the time between two, is found by all times. */
@@ -525,9 +557,10 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
     t->cut = !whole;
     if (!err && whole && ended)
         err = take_extremes(s, e, t);
-    for (size_t i = 0; i < r.count; i++)
+    for (size_t i = 0; i < r.count; i++) {
         free(r.judges[i].gaps);
+        free(r.judges[i].violations);
+    }
     free(r.judges);
-    free(r.violations);
     return r.err ? r.err : err;
 }

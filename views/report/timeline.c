@@ -58,6 +58,8 @@ static const char *noted_cause(const struct report *r, const struct history_gap 
 static const char *gap_cause(const struct report *r, const struct history_gap *g)
 {
     const char *noted = noted_cause(r, g);
+    if (g->late)
+        return "records came later than its window";
     if (noted)
         return noted;
     if (r->summary->judged_anew)
