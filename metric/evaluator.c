@@ -131,7 +131,22 @@ static struct packet_run part_of(const struct packet_run *run, uint32_t from, ui
     return part;
 }
 
-/* A rate has to know of the other records as well, that they came; and a percentage is of all of them. */
+/*
+ * A rate has to know of the other records as well, that they came; and a percentage is of all of them. One whose value
+ * is not known is none of either: for a rate it has not come.
+ */
+static void take_others(struct evaluator *e, const struct packet_run *run, const struct where *where, int64_t now)
+{
+    for (uint32_t from = 0, until; from < run->count; from = until + 1) {
+        until = where_seek_open(where, run, from);
+        struct packet_run part = part_of(run, from, until);
+        if (part.count > 0 && e->rate)
+            rate_others(e->rate, &part);
+        else if (part.count > 0 && e->metric->kind == METRIC_PERCENT)
+            statistic_constant(e->statistic, &part, 0, now);
+    }
+}
+
 static void take_chosen(struct evaluator *e, const struct packet_run *run, const struct where *where,
                         const struct statistic_field *field, int64_t now)
 {
@@ -141,10 +156,8 @@ static void take_chosen(struct evaluator *e, const struct packet_run *run, const
         struct packet_run part = part_of(run, from, until);
         if (meets)
             take_records(e, &part, field, now);
-        else if (e->rate)
-            rate_others(e->rate, &part);
-        else if (e->metric->kind == METRIC_PERCENT)
-            statistic_constant(e->statistic, &part, 0, now);
+        else
+            take_others(e, &part, where, now);
     }
 }
 

@@ -112,6 +112,17 @@ bool where_holds(const struct where *w, const struct dict *d, const struct packe
     return condition_holds_real(&w->bound, real, w->scale);
 }
 
+uint32_t where_seek_open(const struct where *w, const struct packet_run *run, uint32_t from)
+{
+    bool may_be = w->unknown_below && (uint32_t)w->at < run->value_count;
+    for (; may_be && from < run->count; from++) {
+        struct packet_record r = packet_run_record(run, from);
+        if ((int64_t)packet_value(&r, (uint32_t)w->at) < 0)
+            return from;
+    }
+    return run->count;
+}
+
 uint32_t where_seek(const struct where *w, const struct packet_run *run, uint32_t from, bool meets)
 {
     while (from < run->count) {

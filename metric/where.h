@@ -50,4 +50,7 @@ bool where_holds(const struct where *w, const struct dict *d, const struct packe
  */
 uint32_t where_seek(const struct where *w, const struct packet_run *run, uint32_t from, bool meets);
 
+/** The first one from number `from` on of which nobody knows whether it meets it; the run's count where none is. */
+uint32_t where_seek_open(const struct where *w, const struct packet_run *run, uint32_t from);
+
 #endif

@@ -404,6 +404,30 @@ TEST(a_number_of_chosen_records_is_open_while_some_have_not_come)
     evaluator_end(&e);
 }
 
+TEST(it_is_open_too_while_nobody_knows_whether_one_is_chosen)
+{
+    char chosen[] = "duration > 10 ms";
+    const struct experiment_metric some = {.kind = METRIC_COUNT, .window = 100 * CLOCK_MS, .where = chosen};
+    struct dict_aspect a = {.name = "work", .kind = DICT_SPAN, .field_count = 1};
+    a.fields[0] = (struct dict_field){DICT_INT64, "duration", "ns", ""};
+    const struct where where = where_find(chosen, &a);
+    for (int64_t value = -1; value <= 20 * CLOCK_MS; value += 10 * CLOCK_MS + 1) {
+        struct evaluator e = {0};
+        uint64_t bits = (uint64_t)value;
+        assert_int_equal(evaluator_start(&e, &some), 0);
+        for (int i = 0; i < 3; i++) {
+            int64_t at = CLOCK_S + i * 60 * CLOCK_MS;
+            if (i == 1)
+                evaluator_records(&e, ONE_RECORD(at - CLOCK_MS, 1, &bits), NULL, &where, at);
+            evaluator_count(&e, i < 1 ? 1 : 2, at);
+            evaluator_take(&e, at);
+        }
+        assert_int_equal(e.known, value >= 0);
+        assert_true(!e.known || e.value == (value > 10 * CLOCK_MS));
+        evaluator_end(&e);
+    }
+}
+
 /* Records that are counted, and read a little later, as between any two polls. */
 TEST(the_first_window_waits_for_the_records_of_its_end)
 {
