@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/lifetime.h"
 
-#include "base/file.h"
 #include "base/inherited.h"
 #include "base/log.h"
 
@@ -10,6 +9,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -78,12 +78,11 @@ bool lifetime_is_deserted(int pipe)
     return pipe >= 0 && read(pipe, &byte, 1) == 0;
 }
 
-void lifetime_ready(int *fd)
+void lifetime_ready(int *fd, const char *line)
 {
-    static const char line[] = "ready\n";
     if (*fd < 0)
         return;
-    if (file_write_all(*fd, line, sizeof line - 1) != 0)
+    if (dprintf(*fd, "%s\n", line) < 0)
         log_warn("BEZEL-READY", "cannot report that this daemon is ready: %s; it serves all the same", strerror(errno));
     close(*fd);
     *fd = -1;

@@ -51,7 +51,7 @@ void lifetime_parent_pipe(int pipe);
 /** Whether the process that holds the other end of parent pipe `pipe` is gone; false for -1. */
 bool lifetime_is_deserted(int pipe);
 
-/** Reports to the parent that this daemon serves: writes "ready" to *fd, closes it and sets it to -1. -1: no report. */
-void lifetime_ready(int *fd);
+/** Reports to the parent that this daemon serves: writes `line` to *fd, closes it and sets it to -1. -1: no report. */
+void lifetime_ready(int *fd, const char *line);
 
 #endif

@@ -155,7 +155,7 @@ static void serve(struct host *h)
             end(h);
         h->served |= h->all.count > 0;
         supervisor_ready();
-        lifetime_ready(&h->ready);
+        lifetime_ready(&h->ready, "ready");
         if (look && must_end(h))
             end(h);
         remove_ended(h);

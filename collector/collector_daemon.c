@@ -273,15 +273,6 @@ static int start(struct collector_daemon *v)
     return 0;
 }
 
-static void send_ready(const struct collector_daemon *v)
-{
-    supervisor_ready();
-    if (v->options->ready < 0)
-        return;
-    dprintf(v->options->ready, "%s\n", link_endpoint(v->data));
-    close(v->options->ready);
-}
-
 /* ---- control ----------------------------------------------------------------------------------------------------- */
 
 static void fill_state(struct collector_daemon *v, struct message_reply *reply)
@@ -508,9 +499,10 @@ int collector_daemon_run(const struct collector_daemon_options *options)
     v->options = options;
     v->lock = (struct folder_lock){-1, -1};
     v->signals = -1;
-    int err = start(v);
+    int ready = options->ready, err = start(v);
     if (!err) {
-        send_ready(v);
+        supervisor_ready();
+        lifetime_ready(&ready, v->data ? link_endpoint(v->data) : "");
         if (v->options->listen) { /* else only what is stored is read */
             for (size_t i = 0; i < CHILDREN; i++)
                 serve_child_open(&v->children[i], children[i], v->options);

@@ -94,15 +94,6 @@ static int start(struct relay_daemon *v, const struct relay_options *inner, cons
     return err;
 }
 
-static void send_ready(const struct relay_daemon *v)
-{
-    supervisor_ready();
-    if (v->options->ready < 0)
-        return;
-    dprintf(v->options->ready, "%s\n", link_endpoint(v->below));
-    close(v->options->ready);
-}
-
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
 
 static void reply(struct relay_daemon *v, const struct command_request *from)
@@ -227,9 +218,10 @@ int relay_daemon_run(const struct collector_daemon_options *options, const struc
                      const char *parent_key)
 {
     struct relay_daemon v = {.options = options, .signals = -1};
-    int err = start(&v, inner, parent_key);
+    int ready = options->ready, err = start(&v, inner, parent_key);
     if (!err) {
-        send_ready(&v);
+        supervisor_ready();
+        lifetime_ready(&ready, link_endpoint(v.below));
         serve(&v);
     }
     proxy_server_close(v.proxy);

@@ -269,7 +269,7 @@ static int open_folder(struct service *s)
 
 static void serve(struct service *s, int ready)
 {
-    lifetime_ready(&ready);
+    lifetime_ready(&ready, "ready");
     supervisor_ready();
     while (!s->ending || s->count > 0) {
         struct pollfd fds[] = {{.fd = s->signals, .events = POLLIN},

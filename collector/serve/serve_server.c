@@ -252,7 +252,7 @@ static int start(struct serve_server *v)
     v->signals = lifetime_signals();
     if (o->parent_pipe < 0)
         signal(SIGINT, on_interrupt);
-    int err = v->signals < 0 ? BEZEL_ESYS : 0;
+    int ready = o->ready, err = v->signals < 0 ? BEZEL_ESYS : 0;
     if (!err && o->key)
         err = link_keys_open(o->key, o->keys, NULL, &v->keys);
     if (!err)
@@ -265,10 +265,7 @@ static int start(struct serve_server *v)
         return err;
     v->unidentified = unidentified_peers_new(link_endpoint(v->link)); /* NULL: connections are not looked at */
     log_info("BEZEL-SERVE", "consumers read %s at %s", o->run, link_endpoint(v->link));
-    if (o->ready >= 0) {
-        dprintf(o->ready, "%s\n", link_endpoint(v->link));
-        close(o->ready);
-    }
+    lifetime_ready(&ready, link_endpoint(v->link));
     return 0;
 }
 

@@ -254,14 +254,13 @@ static int start(struct server *s)
     s->signals = lifetime_signals();
     if (s->o->parent_pipe < 0)
         signal(SIGINT, SIG_DFL);
-    int err = s->signals < 0 ? BEZEL_ESYS : s->o->listens ? listen_at(s) : 0;
+    char port[16];
+    int ready = s->o->ready, err = s->signals < 0 ? BEZEL_ESYS : s->o->listens ? listen_at(s) : 0;
     if (err)
         return err;
     publish(s);
-    if (s->o->ready >= 0) {
-        dprintf(s->o->ready, "%u\n", s->web ? web_port(s->web) : 0);
-        close(s->o->ready);
-    }
+    snprintf(port, sizeof port, "%u", s->web ? web_port(s->web) : 0);
+    lifetime_ready(&ready, port);
     return 0;
 }
 

@@ -372,7 +372,7 @@ int manager_daemon_run(const struct manager_daemon_options *options)
     int ready = options->ready, err = open_all(s, options),
         code = err == BEZEL_EMALFORMED || err == BEZEL_EINVAL ? EXIT_USAGE : EXIT_FAILED;
     if (!err) {
-        lifetime_ready(&ready);
+        lifetime_ready(&ready, "ready");
         serve(s);
         code = conclude(s);
     }
