@@ -14,6 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int64_t run_time(const struct summary *s, uint32_t node, int64_t at)
+{
+    return node < s->node_count ? run_clock_at(&s->nodes[node].run_clock, at).ns : at;
+}
+
 /* ---- lives of a daemon ------------------------------------------------------------------------------------------- */
 
 static double worse(const struct experiment *e, int64_t limit, double a, double b)
@@ -211,6 +216,33 @@ static const char *lacking(const struct summary *s, const struct summary_process
     return NULL;
 }
 
+bool rejudge_is_recorded_elsewhere(const struct summary *s, const struct history_gap *g)
+{
+    int64_t begin = run_time(s, g->node, g->begin), end = run_time(s, g->node, g->end);
+    for (size_t i = 0; i < s->series_count && g->restarted; i++) {
+        const struct history_series *of = &s->series[i];
+        if (of->limit == g->limit && of->node != g->node && of->node < s->node_count &&
+            run_time(s, of->node, of->last_at) > begin && run_time(s, of->node, of->begin) < end)
+            return true;
+    }
+    return false;
+}
+
+/* Why the records of all nodes do not tell what the manager would have judged; NULL: they may. */
+static const char *not_joined(const struct summary *s, const struct experiment *e, const struct history_gap *g)
+{
+    if (s->judged_anew)
+        return "it is of all nodes together";
+    if (g->node >= s->node_count || rejudge_is_recorded_elsewhere(s, g))
+        return "another node recorded it in the meantime";
+    for (size_t i = 0; i < s->node_count; i++) {
+        int64_t error = run_clock_worst(&s->nodes[i].run_clock);
+        if (error < 0 || error > e->adapt.every)
+            return "the clock of a node is not known well enough";
+    }
+    return NULL;
+}
+
 static const char *why_not(const struct summary *s, const struct experiment *e, const struct history_gap *g)
 {
     const struct experiment_limit *l = &e->limits[g->limit];
@@ -223,30 +255,35 @@ static const char *why_not(const struct summary *s, const struct experiment *e, 
         return "it is of two metrics";
     if (!m || !m->aspect)
         return "no records tell its value";
-    if (l->global)
-        return "it is of all nodes together";
-    if (was_steered(s, g->node))
-        return "an operator switched aspects on or off";
-    for (size_t i = 0; i < s->process_count; i++) {
+    const char *why = l->global ? not_joined(s, e, g) : NULL;
+    for (uint32_t node = 0; node < s->node_count && !why; node++)
+        if ((l->global || node == g->node) && was_steered(s, node))
+            why = "an operator switched aspects on or off";
+    for (size_t i = 0; i < s->process_count && !why; i++) {
         const struct summary_process *p = &s->processes[i];
-        for (size_t b = 0; p->node == g->node && b < p->book_count; b++) {
-            const char *why = strcmp(p->books[b].name, m->aspect) == 0 ? lacking(s, p, &p->books[b]) : NULL;
-            if (why)
-                return why;
-        }
+        for (size_t b = 0; (l->global || p->node == g->node) && b < p->book_count && !why; b++)
+            why = strcmp(p->books[b].name, m->aspect) == 0 ? lacking(s, p, &p->books[b]) : NULL;
     }
-    return NULL;
+    return why;
 }
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
-/* The row of a limit at `at`: of several managers' rows, the first that goes on behind it. NULL: there is none. */
+/*
+ * The row of a limit at `at`: of several managers' rows, the first that goes on behind it, by whichever node. NULL:
+ * there is none.
+ */
 static struct builtin_limit *row_at(struct summary *s, uint32_t node, uint32_t limit, int64_t at)
 {
     struct builtin_limit *row = NULL;
-    for (size_t i = 0; i < s->limit_count && !(row && row->at >= at); i++)
-        if (s->limits[i].node == node && s->limits[i].limit == limit)
-            row = &s->limits[i];
+    for (size_t i = 0; i < s->limit_count; i++) {
+        struct builtin_limit *l = &s->limits[i];
+        if (l->limit != limit || (l->node != node && l->epoch == 0))
+            continue;
+        row = l;
+        if (l->node == node ? l->at >= at : run_time(s, l->node, l->at) >= run_time(s, node, at))
+            break;
+    }
     return row;
 }
 
@@ -265,6 +302,20 @@ void rejudge_take_gap(struct summary *s, const struct experiment *e, const struc
     l->unknown = l->unknown > g->held + g->violated ? l->unknown - g->held - g->violated : 0;
     int64_t judged = g->end - g->begin - g->doubtful;
     l->unjudged = l->unjudged > judged ? l->unjudged - judged : 0;
+}
+
+void rejudge_drop_rest(struct summary *s, const struct experiment *e, uint32_t limit)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->gap_count; i++) {
+        const struct history_gap *g = &s->gaps[i];
+        if (g->limit == limit && (!g->judged || g->doubtful > 0))
+            return;
+        any = any || g->limit == limit;
+    }
+    for (size_t i = 0; i < s->limit_count && any; i++)
+        if (s->limits[i].limit == limit && s->limits[i].unjudged < e->adapt.every)
+            s->limits[i].unjudged = 0;
 }
 
 static void take_violation(struct summary *s, const struct experiment *e, const struct history_violation *v)
@@ -336,6 +387,9 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
     for (size_t i = 0; !err && i < s->gap_count; i++)
         if (s->gaps[i].judged)
             rejudge_take_gap(s, e, &s->gaps[i]);
+    for (uint32_t i = 0; !err && i < e->limit_count; i++)
+        if (any && e->limits[i].global)
+            rejudge_drop_rest(s, e, i);
     if (!err)
         err = rejudge_add_violations(s, e, found.violations, found.count);
     free(found.violations);

@@ -52,6 +52,18 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
 /** Adds to the row of its limit what was found of gap `g`, which is judged. Pure. */
 void rejudge_take_gap(struct summary *s, const struct experiment *e, const struct history_gap *g);
 
+/**
+ * Whether a gap that reaches back to what its node had recorded before holds what another node recorded meanwhile: that
+ * was judged, and is not known apart from what was not. Pure.
+ */
+bool rejudge_is_recorded_elsewhere(const struct summary *s, const struct history_gap *g);
+
+/**
+ * The manager measures a gap, and the node that records it knows where it is: they differ by what messages took. Where
+ * all gaps of a limit are judged, less than a sampling period that is left is that, and goes. Pure.
+ */
+void rejudge_drop_rest(struct summary *s, const struct experiment *e, uint32_t limit);
+
 /** Adds `count` violations to `s`; those of a limit that touch are one. Returns 0 or BEZEL_ENOMEM. */
 int rejudge_add_violations(struct summary *s, const struct experiment *e, const struct history_violation *found,
                            size_t count) BEZEL_MUST_CHECK;

@@ -284,22 +284,6 @@ static void add_tail(const struct summary *s, struct interval_judge *j)
     add_gap(s, j, &j->tail, INT64_MAX);
 }
 
-/*
- * Whether a gap that reaches back to what its node had recorded before holds what another node recorded meanwhile: that
- * was judged, and is not known apart from what was not.
- */
-static bool is_recorded_elsewhere(const struct summary *s, const struct history_gap *g)
-{
-    int64_t begin = run_time(s, g->node, g->begin), end = run_time(s, g->node, g->end);
-    for (size_t i = 0; i < s->series_count && g->restarted; i++) {
-        const struct history_series *of = &s->series[i];
-        if (of->limit == g->limit && of->node != g->node && of->node < s->node_count &&
-            run_time(s, of->node, of->last_at) > begin && run_time(s, of->node, of->begin) < end)
-            return true;
-    }
-    return false;
-}
-
 /* The gaps of a limit that was judged at other times. */
 static int find_gaps(const struct interval_replay *r, struct interval_judge *j)
 {
@@ -309,7 +293,7 @@ static int find_gaps(const struct interval_replay *r, struct interval_judge *j)
         struct history_gap *g = &s->gaps[i];
         if (g->limit != j->limit || g->node >= s->node_count || g->begin >= g->end)
             continue;
-        if (is_recorded_elsewhere(s, g)) {
+        if (rejudge_is_recorded_elsewhere(s, g)) {
             g->why = "another node recorded it in the meantime";
             continue;
         }
@@ -445,20 +429,6 @@ static void take_tail(struct interval_replay *r, const struct interval_judge *j)
     row->violated = saturate_add(row->violated, j->tail.violated);
 }
 
-/*
- * The manager measures a gap, and the node that records it knows where it is: they differ by what messages took. Where
- * all gaps of a limit are judged, less than a sampling period that is left is that.
- */
-static void drop_rest(struct interval_replay *r, const struct interval_judge *j)
-{
-    for (size_t i = 0; i < r->s->gap_count; i++)
-        if (r->s->gaps[i].limit == j->limit && (!r->s->gaps[i].judged || r->s->gaps[i].doubtful > 0))
-            return;
-    for (size_t i = 0; i < r->s->limit_count; i++)
-        if (r->s->limits[i].limit == j->limit && r->s->limits[i].unjudged < r->e->adapt.every)
-            r->s->limits[i].unjudged = 0;
-}
-
 /* Of a time before the first record or behind the last one nothing is known. */
 static void take_gaps(struct interval_replay *r, const struct interval_judge *j)
 {
@@ -476,7 +446,7 @@ static void take_gaps(struct interval_replay *r, const struct interval_judge *j)
         g->why = g->doubtful ? left_open : NULL;
         rejudge_take_gap(r->s, r->e, g);
     }
-    drop_rest(r, j);
+    rejudge_drop_rest(r->s, r->e, j->limit);
 }
 
 static void conclude(struct interval_replay *r)

@@ -3,9 +3,10 @@
 
 /*
  * The gaps of a node are judged by an agent, as bezeld's is: it is given the stored records in their order, and a step
- * at each sampling instant. A replay begins so long before a gap that the windows of the metrics are full there. Where
- * values were known so long before that adaptation had settled, the agent is told; where that is not certain, the
- * replay begins before the first value.
+ * at each sampling instant. Those of limits on all nodes together are judged by one with the processes of all of them,
+ * at times of the first one's clock. A replay begins so long before a gap that the windows of the metrics are full
+ * there. Where values were known so long before that adaptation had settled, the agent is told; where that is not
+ * certain, the replay begins before the first value.
  *
  * The attempt counters are the numbers of records so far. That is true only if none was lost, so a loss near a gap
  * leaves the gap as it is. A process begins with its first record, and ends with its last one: from there on until its
@@ -40,6 +41,8 @@ struct replay_process {
 /* A gap, while it is judged. */
 struct replay_gap {
     struct history_gap *gap;
+    int64_t begin, end; /* of the replay's clock, which is ahead of the gap's by: */
+    int64_t ahead;
     size_t open;      /* its violation that goes on, plus 1; 0: none */
     int64_t violated; /* ns: the limit's sum in the agent, at the latest instant of the gap */
 };
@@ -47,9 +50,11 @@ struct replay_gap {
 struct replay {
     const char *run;
     struct summary *s;
+    const struct experiment *file;
     struct experiment e; /* with its limits alone: nothing is adapted */
     struct replay_found *found;
     uint32_t node;
+    bool all; /* of the nodes, at times of the first one's clock; else of `node` alone, at its own */
     int64_t from, until, stepped; /* of the present span, and the latest instant in it */
     struct replay_gap *gaps;      /* of the node, in the order of `begin`; [first, last) are of the span */
     size_t count, first, last;
@@ -67,6 +72,12 @@ static void replay_give_up(struct replay *r, const char *why)
 {
     for (size_t i = r->first; i < r->last; i++)
         r->gaps[i].gap->why = why;
+}
+
+/* Time `at` of the clock of node `node`, as times are compared here. */
+static int64_t replay_time(const struct replay *r, uint32_t node, int64_t at)
+{
+    return r->all ? saturate_sub(run_clock_at(&r->s->nodes[node].run_clock, at).ns, r->s->nodes[0].ahead) : at;
 }
 
 /* ---- processes --------------------------------------------------------------------------------------------------- */
@@ -109,15 +120,15 @@ static void replay_watch(struct replay *r, struct replay_process *p, const struc
  */
 static int64_t replay_began(const struct replay *r, const struct replay_process *p)
 {
-    int64_t node = INT64_MAX;
+    int64_t node = INT64_MAX, started = replay_time(r, p->p->node, p->p->started);
     for (size_t i = 0; i < r->s->process_count; i++) {
         const struct summary_process *of = &r->s->processes[i];
-        if (of->node == r->node && of->role == ROLE_DAEMON && of->started < node)
+        if (of->node == p->p->node && of->role == ROLE_DAEMON && of->started < node)
             node = of->started;
     }
     if (p->begin <= r->from || p->p->started < node)
         return 0;
-    return p->p->started > r->from ? p->p->started : r->from;
+    return started > r->from ? started : r->from;
 }
 
 static void replay_begin_process(struct replay *r, struct replay_process *p, const struct dict *d)
@@ -135,7 +146,8 @@ static void replay_begin_process(struct replay *r, struct replay_process *p, con
         return;
     bool counted = false; /* before: how far does not matter, but a node's counters grow by it too */
     for (size_t i = 0; i < p->p->book_count; i++)
-        if (p->p->books[i].stored && p->p->books[i].first_ns < r->from && p->p->books[i].aspect <= DICT_ASPECTS_MAX) {
+        if (p->p->books[i].stored && replay_time(r, p->p->node, p->p->books[i].first_ns) < r->from &&
+            p->p->books[i].aspect <= DICT_ASPECTS_MAX) {
             p->attempts[p->p->books[i].aspect] = 1;
             counted = true;
         }
@@ -166,15 +178,21 @@ static int replay_find_processes(struct replay *r)
         return BEZEL_ENOMEM;
     for (size_t i = 0; i < r->s->process_count; i++) {
         const struct summary_process *p = &r->s->processes[i];
-        struct replay_process is = {
-            .p = p, .begin = INT64_MAX, .closed = INT64_MIN, .slot = -1, .lossy = p->discarded > p->reduced};
+        struct replay_process is = {.p = p,
+                                    .begin = INT64_MAX,
+                                    .end = INT64_MIN,
+                                    .closed = INT64_MIN,
+                                    .slot = -1,
+                                    .lossy = p->discarded > p->reduced};
         for (size_t b = 0; b < p->book_count; b++) {
             if (p->books[b].stored == 0)
                 continue;
-            is.begin = p->books[b].first_ns < is.begin ? p->books[b].first_ns : is.begin;
-            is.end = p->books[b].last_ns > is.end ? p->books[b].last_ns : is.end;
+            int64_t first = replay_time(r, p->node, p->books[b].first_ns);
+            int64_t last = replay_time(r, p->node, p->books[b].last_ns);
+            is.begin = first < is.begin ? first : is.begin;
+            is.end = last > is.end ? last : is.end;
         }
-        if (p->node == r->node && is.begin < INT64_MAX)
+        if ((r->all || p->node == r->node) && is.begin < INT64_MAX)
             r->processes[r->process_count++] = is;
     }
     qsort(r->processes, r->process_count, sizeof *r->processes, by_row);
@@ -184,6 +202,7 @@ static int replay_find_processes(struct replay *r)
 static void replay_close(void *context, const struct model_process *p, int64_t closed)
 {
     struct replay_process *is = replay_process(context, p->row);
+    closed = is && closed != INT64_MAX ? replay_time(context, is->p->node, closed) : closed;
     if (is && closed > is->closed)
         is->closed = closed;
 }
@@ -255,7 +274,7 @@ static struct history_violation *replay_open(struct replay *r, struct replay_gap
         return NULL;
     }
     f->violations[f->count] = (struct history_violation){
-        .node = g->gap->node, .limit = g->gap->limit, .begin = at, .end = at, .min = NAN, .max = NAN};
+        .node = g->gap->node, .limit = g->gap->limit, .begin = at - g->ahead, .min = NAN, .max = NAN};
     g->open = ++f->count;
     return &f->violations[g->open - 1];
 }
@@ -290,7 +309,7 @@ static double replay_worse(const struct experiment_limit *l, double a, double b)
 static void replay_account(struct replay *r, struct replay_gap *g, const struct agent_limit *l, int64_t now)
 {
     struct history_gap *gap = g->gap;
-    int64_t begin = gap->begin > r->stepped ? gap->begin : r->stepped, end = gap->end < now ? gap->end : now;
+    int64_t begin = g->begin > r->stepped ? g->begin : r->stepped, end = g->end < now ? g->end : now;
     bool settles = l->settling > r->was[gap->limit].settling;
     if (begin >= end)
         return;
@@ -312,7 +331,7 @@ static void replay_account(struct replay *r, struct replay_gap *g, const struct 
     struct history_violation *v = replay_open(r, g, begin);
     if (!v)
         return;
-    v->end = end;
+    v->end = end - g->ahead;
     v->min = fmin(v->min, l->value);
     v->max = fmax(v->max, l->value);
 }
@@ -372,9 +391,9 @@ static int64_t replay_lead(const struct experiment *e, const struct experiment_l
  * From when on a lost record can change what is found in gap `g`: the span may begin earlier for another limit. Whether
  * adaptation had settled, and what times between records are compared with, may depend on all of the span.
  */
-static int64_t replay_matters_from(const struct replay *r, const struct history_gap *g)
+static int64_t replay_matters_from(const struct replay *r, const struct replay_gap *g)
 {
-    const struct experiment_limit *l = &r->e.limits[g->limit];
+    const struct experiment_limit *l = &r->e.limits[g->gap->limit];
     int64_t from = saturate_add(g->begin, -replay_lead(&r->e, l));
     bool looks_further = l->kind == LIMIT_HOLD || experiment_metric_is_of_arrivals(&r->e.metrics[l->metric]);
     return looks_further || from < r->from ? r->from : from;
@@ -384,11 +403,11 @@ static int64_t replay_matters_from(const struct replay *r, const struct history_
 static void replay_lose(struct replay *r, const struct replay_process *p, int64_t begin, int64_t end)
 {
     for (size_t i = r->first; i < r->last; i++) {
-        struct history_gap *g = r->gaps[i].gap;
-        const char *aspect = r->e.metrics[r->e.limits[g->limit].metric].aspect;
+        const struct replay_gap *g = &r->gaps[i];
+        const char *aspect = r->e.metrics[r->e.limits[g->gap->limit].metric].aspect;
         for (size_t b = 0; b < p->p->book_count; b++)
             if (strcmp(p->p->books[b].name, aspect) == 0 && begin < g->end && end > replay_matters_from(r, g))
-                g->why = "records were lost";
+                g->gap->why = "records were lost";
     }
 }
 
@@ -412,11 +431,11 @@ static int64_t replay_packet(struct replay *r, const struct record_item *item)
 static void replay_item(struct replay *r, const struct record_item *item)
 {
     struct replay_process *p = replay_process(r, item->process->row);
-    int64_t time = saturate_ns((int64_t)item->time);
     if (!p)
         return;
+    int64_t time = replay_time(r, p->p->node, saturate_ns((int64_t)item->time));
     if (p->lossy) {
-        int64_t before = replay_packet(r, item);
+        int64_t before = replay_time(r, p->p->node, replay_packet(r, item));
         if (!item->r && item->lost)
             replay_lose(r, p, before, time);
     }
@@ -431,12 +450,19 @@ static void replay_item(struct replay *r, const struct record_item *item)
         return;
     p->attempts[item->r->aspect]++;
     struct packet_run run = record_item_run(item);
+    uint8_t record[PACKET_RECORD_MAX_BYTES]; /* at this time */
+    if (r->all) {
+        memcpy(record, run.first, run.stride);
+        packet_put_record(record, run.aspect, (uint64_t)time);
+        run.first = record;
+    }
     agent_records(r->agent, watch, &run, time);
 }
 
 static int64_t run_time(const struct replay *r, int64_t at, int64_t more)
 {
-    return saturate_add(run_clock_at(&r->s->nodes[r->node].run_clock, at).ns, more);
+    const struct summary_node *n = &r->s->nodes[r->node];
+    return saturate_add(r->all ? saturate_add(at, n->ahead) : run_clock_at(&n->run_clock, at).ns, more);
 }
 
 /* A loss may be reported long after it: behind one, all of the run is read. */
@@ -446,7 +472,7 @@ static struct record_filter replay_filter(const struct replay *r)
     bool lossy = false;
     for (size_t i = 0; i < r->process_count; i++)
         lossy = lossy || r->processes[i].lossy;
-    f.node = r->s->nodes[r->node].name;
+    f.node = r->all ? NULL : r->s->nodes[r->node].name;
     f.from = run_time(r, r->from, -CLOCK_S);
     if (!lossy)
         f.until = run_time(r, r->until, CLOCK_S);
@@ -589,7 +615,7 @@ static void replay_span(struct replay *r)
         replay_give_up(r, "it is too long");
         return;
     }
-    r->err = agent_new(&r->e, r->node < r->e.node_count ? r->node : 0, &r->agent);
+    r->err = agent_new(&r->e, r->node < r->e.node_count ? r->node : 0, &r->agent); /* any: it judges as all do */
     if (r->err)
         return;
     replay_settle(r);
@@ -625,7 +651,7 @@ static void replay_forget(struct replay *r, size_t before)
 
 static int by_gap(const void *a, const void *b)
 {
-    const struct history_gap *x = ((const struct replay_gap *)a)->gap, *y = ((const struct replay_gap *)b)->gap;
+    const struct replay_gap *x = a, *y = b;
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
@@ -638,8 +664,8 @@ static void replay_node(struct replay *r)
         r->from = INT64_MAX;
         r->until = INT64_MIN;
         for (r->last = r->first; r->last < r->count; r->last++) {
-            const struct history_gap *g = r->gaps[r->last].gap;
-            int64_t from = saturate_add(g->begin, -replay_lead(&r->e, &r->e.limits[g->limit]));
+            const struct replay_gap *g = &r->gaps[r->last];
+            int64_t from = saturate_add(g->begin, -replay_lead(&r->e, &r->e.limits[g->gap->limit]));
             if (r->last > r->first && from > r->until && spans < SPANS_MOST)
                 break;
             r->from = from < r->from ? from : r->from;
@@ -652,28 +678,54 @@ static void replay_node(struct replay *r)
     }
 }
 
+/* The gaps of a node's limits, or of those on all nodes together. */
+static void replay_some(struct replay *r)
+{
+    struct summary *s = r->s;
+    r->count = 0;
+    for (size_t i = 0; i < s->gap_count; i++) {
+        struct history_gap *g = &s->gaps[i];
+        if (g->why || r->file->limits[g->limit].global != r->all ||
+            (r->all ? g->node >= s->node_count : g->node != r->node))
+            continue;
+        int64_t begin = replay_time(r, g->node, g->begin), ahead = begin - g->begin;
+        r->gaps[r->count++] = (struct replay_gap){.gap = g, .begin = begin, .end = g->end + ahead, .ahead = ahead};
+    }
+    if (r->count == 0)
+        return;
+    r->err = replay_find_processes(r);
+    if (!r->err)
+        replay_node(r);
+    free(r->processes);
+    r->processes = NULL;
+}
+
+/* Limits on all nodes together as one node would have them, with all their processes. */
+static void replay_all(struct replay *r)
+{
+    struct experiment_limit limits[EXPERIMENT_LIMITS_MAX];
+    memcpy(limits, r->file->limits, r->e.limit_count * sizeof *limits);
+    for (uint32_t i = 0; i < r->e.limit_count; i++)
+        limits[i].global = false;
+    r->e.limits = limits;
+    r->all = true;
+    r->node = 0;
+    replay_some(r);
+}
+
 int replay_gaps(const char *run, struct summary *s, const struct experiment *e, struct replay_found *found)
 {
-    struct replay r = {.run = run, .s = s, .e = *e, .found = found};
+    struct replay r = {.run = run, .s = s, .file = e, .e = *e, .found = found};
     r.e.adapt.policy = POLICY_NONE;
     r.e.adapt.knob_count = 0;
     r.gaps = calloc(s->gap_count + 1, sizeof *r.gaps);
     r.err = r.gaps ? 0 : BEZEL_ENOMEM;
     for (size_t i = 0; i < s->gap_count; i++)
         s->gaps[i].worst = NAN;
-    for (r.node = 0; r.node < s->node_count && !r.err; r.node++) {
-        r.count = 0;
-        for (size_t i = 0; i < s->gap_count; i++)
-            if (s->gaps[i].node == r.node && !s->gaps[i].why)
-                r.gaps[r.count++] = (struct replay_gap){.gap = &s->gaps[i]};
-        if (r.count == 0)
-            continue;
-        r.err = replay_find_processes(&r);
-        if (!r.err)
-            replay_node(&r);
-        free(r.processes);
-        r.processes = NULL;
-    }
+    for (; r.node < s->node_count && !r.err; r.node++)
+        replay_some(&r);
+    if (!r.err)
+        replay_all(&r);
     free(r.gaps);
     return r.err;
 }

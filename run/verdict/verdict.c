@@ -177,15 +177,16 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
 /* Of several managers' rows, a gap is in the first that goes on behind it. */
 static bool is_in(const struct summary *s, const struct history_gap *g, const struct builtin_limit *row)
 {
-    int64_t epoch = -1;
-    bool is_found = false;
-    for (size_t i = 0; i < s->limit_count && !is_found; i++) {
-        if (s->limits[i].node != g->node || s->limits[i].limit != g->limit)
+    const struct builtin_limit *found = NULL;
+    for (size_t i = 0; i < s->limit_count; i++) {
+        const struct builtin_limit *l = &s->limits[i];
+        if ((l->node != g->node && l->epoch == 0) || l->limit != g->limit)
             continue;
-        epoch = s->limits[i].epoch;
-        is_found = s->limits[i].at >= g->end;
+        found = l;
+        if (saturate_add(l->at, s->nodes[l->node].ahead) >= saturate_add(g->end, s->nodes[g->node].ahead))
+            break;
     }
-    return g->node == row->node && g->limit == row->limit && epoch == row->epoch;
+    return found && g->limit == row->limit && found->epoch == row->epoch && (row->epoch > 0 || g->node == row->node);
 }
 
 static int64_t judged_again(const struct summary *s, const struct builtin_limit *row)
