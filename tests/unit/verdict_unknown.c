@@ -7,6 +7,7 @@
  */
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "run/verdict/rejudge.h"
 #include "run/verdict/verdict.h"
 #include "tests/lib/sample_run.h"
 #include "tests/lib/test.h"
@@ -150,6 +151,29 @@ TEST(records_that_are_gone_from_the_store_are_in_the_verdict)
         assert_int_equal(v->is, fault == JUDGED_ANEW || fault == GAP_JUDGED ? VERDICT_UNKNOWN : VERDICT_HELD);
         assert_int_equal(verdict_exit_code(v), fault == NONE ? EXIT_OK : EXIT_FAILED);
         verdict_free(v);
+    }
+}
+
+/* No run is looked for: its records do not tell. */
+TEST(a_gap_that_records_do_not_tell_says_why)
+{
+    static const char *const why[] = {"no records tell its value", "it is of two metrics",
+                                      "it is of all nodes together", "an operator switched aspects on or off"};
+    for (int reason = 0; reason < 4; reason++) {
+        struct sample s;
+        char *operands[] = {(char *)"a", (char *)"b", NULL};
+        sample_held(&s);
+        struct history_gap gap = {.begin = s.rows[0].at - CLOCK_S, .end = s.rows[0].at};
+        s.summary.gaps = &gap;
+        s.summary.gap_count = 1;
+        s.limits[0].metric = reason == 0 ? LIMIT_ON_SENSOR_CPU : 0;
+        s.metrics[0].operands = reason == 1 ? operands : NULL;
+        s.limits[0].global = reason == 2;
+        if (reason == 3)
+            s.notes[s.summary.note_count++] = (struct summary_note){.name = "", .code = "BEZEL-STEERED", .text = ""};
+        assert_int_equal(rejudge_gaps("nowhere", &s.summary, &s.experiment), 0);
+        assert_false(gap.judged);
+        assert_string_equal(gap.why, why[reason]);
     }
 }
 
