@@ -341,13 +341,22 @@ static void judge_limits(struct verdict *v, const struct summary *s, const struc
             judge_global(v, s, e, i);
 }
 
-/* A node has an agent before the programs start, and until they are drained: no limit was to be judged for longer. */
+/*
+ * A node has an agent before the programs start, and until they are drained: no limit was to be judged for longer than
+ * the run, unless programs went on behind its end, and were judged.
+ */
+static int64_t bound_total(const struct verdict *v, const struct verdict_limit *l)
+{
+    int64_t known = saturate_add(l->judged, l->unjudged), most = known > v->duration ? known : v->duration;
+    return l->total < most ? l->total : most;
+}
+
 static void bound_totals(struct verdict *v, size_t row_count)
 {
     for (size_t i = 0; i < v->limit_count; i++)
-        v->limits[i].total = v->limits[i].total < v->duration ? v->limits[i].total : v->duration;
+        v->limits[i].total = bound_total(v, &v->limits[i]);
     for (size_t i = 0; i < row_count; i++)
-        v->rows[i].total = v->rows[i].total < v->duration ? v->rows[i].total : v->duration;
+        v->rows[i].total = bound_total(v, &v->rows[i]);
 }
 
 /* Whether records of node `node` may not have been judged: it vanished, gave up, or did not observe or count them all.

@@ -420,7 +420,7 @@ TEST(what_a_verdict_hides_is_in_its_sentence)
     s.rows[0].unknown = s.rows[0].unjudged = CLOCK_MS;
     check_sentence(&s, "within its tolerance of 5 %, and not judged for 1.00 ms; 2,408 records");
     s.rows[0].unknown = s.rows[0].unjudged = 5 * CLOCK_S;
-    check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 10.0 s, and was violated 1.64 % of the 7.62 s "
+    check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 12.6 s, and was violated 1.64 % of the 7.62 s "
                        "that were judged; ");
     s.rows[0].violated = 20 * CLOCK_S;
     check_sentence(&s, ": fps >= 29 was violated 72.7 % of the time, and not judged for 5.00 s; ");
@@ -449,6 +449,9 @@ TEST(what_a_verdict_hides_is_in_its_sentence)
     s.rows[0] = sample_row(0, 0, 0.7, 0);
     s.rows[0].unknown = 6300 * CLOCK_MS;
     check_sentence(&s, ": its limit held, judged for only 700 ms of 9.00 s; ");
+    s.rows[0] = sample_row(0, 0, 9, 0);
+    s.experiment.adapt.every = 400 * CLOCK_MS, s.metrics[0].window = 100 * CLOCK_MS;
+    check_sentence(&s, ": its limit held, judged only in 100 ms of each 400 ms, its window; ");
 }
 
 /* What processes of a node made together is not known if each began when the one before had ended. */

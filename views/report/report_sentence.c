@@ -93,11 +93,25 @@ static uint64_t count_endless(const struct report *r, size_t i)
     return is ? r->intervals.counts[l->metric].beginnings[INTERVAL_LATE] : 0;
 }
 
+/* Whether records lay between the windows of limit `i`, and nothing looked at them. */
+static bool skips(const struct report *r, size_t i)
+{
+    const struct experiment_limit *l = &r->experiment->limits[i];
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &r->experiment->metrics[l->metric];
+    if (!m || m->window >= r->experiment->adapt.every || experiment_limit_is_on_interval(r->experiment, l))
+        return false;
+    bool at_most =
+        l->compare == COMPARE_AT_MOST; /* then a stray record is found, and of counts the most of all windows */
+    bool is_found = m->kind == METRIC_MISSES || (m->kind == METRIC_MAX && at_most) ||
+                    (m->kind == METRIC_MIN && !at_most) || (m->kind == METRIC_COUNT && at_most && !m->where);
+    return !is_found;
+}
+
 /* Whether a verdict hides something: violations within the tolerance, or times that were not judged. */
 static bool hides(const struct report *r, size_t i)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
-    return (l->is == VERDICT_HELD && (l->violated > 0 || l->before_end > 0)) || l->unjudged > 0 ||
+    return (l->is == VERDICT_HELD && (l->violated > 0 || l->before_end > 0 || skips(r, i))) || l->unjudged > 0 ||
            is_judged_little(l) || l->strays || l->missed > 0 || l->switched || count_endless(r, i) > 0;
 }
 
@@ -158,6 +172,12 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
     if (l->is == VERDICT_HELD && l->before_end > 0) {
         fprintf(out, "%s violated for %s before a process ended, which does not count", joint,
                 units_duration(l->before_end).s);
+        joint = ", and";
+    }
+    if (l->is == VERDICT_HELD && skips(r, i)) {
+        fprintf(out, "%s judged only in %s of each %s, its window", joint,
+                units_duration(experiment_limit_window(r->experiment, &r->experiment->limits[i])).s,
+                units_duration(r->experiment->adapt.every).s);
         joint = ", and";
     }
     if (is_judged_little(l)) {
