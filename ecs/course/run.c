@@ -593,6 +593,34 @@ static int conclude(struct run *r)
     return err && (code == EXIT_OK || code == EXIT_VIOLATED) ? EXIT_FAILED : code;
 }
 
+/* Programs that hand the run on write to the collector's log: what one says last of what it could not is for the
+ * operator.
+ */
+static void tell_servers(const struct run *r)
+{
+    static const struct {
+        const char *begin, *over; /* a line that begins so, unless one that begins so came behind it */
+    } wanted[] = {{"bezel-serve: error: ", NULL},
+                  {"bezel-metrics: error: ", NULL},
+                  {"bezel-metrics: warning: BEZEL-METRICS-PUSH: ", "bezel-metrics: BEZEL-METRICS-PUSH: "},
+                  {"bezel-engine: error: ", NULL}};
+    enum { WANTED = sizeof wanted / sizeof *wanted };
+    char path[PATH_MAX + 32], line[CONSOLE_TEXT_MAX], last[WANTED][CONSOLE_TEXT_MAX] = {""};
+    snprintf(path, sizeof path, "%s/log/collector.log", r->dir.path);
+    FILE *log = fopen(path, "re");
+    while (log && fgets(line, sizeof line, log))
+        for (int i = 0; i < WANTED; i++)
+            if (strncmp(line, wanted[i].begin, strlen(wanted[i].begin)) == 0)
+                memcpy(last[i], line, sizeof line);
+            else if (wanted[i].over && strncmp(line, wanted[i].over, strlen(wanted[i].over)) == 0)
+                last[i][0] = '\0';
+    if (log)
+        fclose(log);
+    for (int i = 0; i < WANTED; i++)
+        if (last[i][0])
+            log_warn("BEZEL-RUN-SERVED", "%.*s", (int)strcspn(last[i], "\n"), last[i]);
+}
+
 /* The collector has left its server to us, a subreaper: mirrors take the last rows of the run from it. */
 static void wait_for_server(struct run *r)
 {
@@ -601,6 +629,7 @@ static void wait_for_server(struct run *r)
         return;
     while (waitpid(-1, NULL, WNOHANG) >= 0 && clock_now() < until && !is_interrupted(r))
         link_wait(NULL, 0, &r->signals, 1, STATUS_EVERY_DRAIN);
+    tell_servers(r);
 }
 
 static void close_launcher(struct run *r)
