@@ -168,7 +168,7 @@ TEST(a_gap_that_records_do_not_tell_says_why)
         s.summary.gap_count = 1;
         s.limits[0].metric = reason == 0 ? LIMIT_ON_SENSOR_CPU : 0;
         s.metrics[0].operands = reason == 1 ? operands : NULL;
-        s.limits[0].global = reason == 2;
+        s.limits[0].global = s.summary.judged_anew = reason == 2; /* by metrics of another file */
         if (reason == 3)
             s.notes[s.summary.note_count++] = (struct summary_note){.name = "", .code = "BEZEL-STEERED", .text = ""};
         assert_int_equal(rejudge_gaps("nowhere", &s.summary, &s.experiment), 0);
