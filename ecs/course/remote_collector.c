@@ -354,13 +354,14 @@ void remote_collector_forget(struct remote_collector *c)
 {
     static struct message m; /* one thread; too large for a stack */
     int64_t until = clock_now() + FORGET_LIMIT;
+    uint32_t before = c->caller.id; /* a slow answer may be to any of those that follow */
     c->phase = REMOTE_COLLECTOR_NONE;
     for (c->asked = 0; clock_now() < until;) {
         if (clock_now() - c->asked >= ASK_EVERY)
             (void)send_command(c, &(struct message_command){.verb = VERB_DISCARD});
         link_wait(&c->caller.link, 1, NULL, 0, ASK_SOON);
         for (int n = 0; n < MESSAGES_A_TURN && command_caller_receive(&c->caller, &m) == 0; n++)
-            if (m.type == MESSAGE_REPLY && m.reply.id == c->caller.id &&
+            if (m.type == MESSAGE_REPLY && m.reply.id > before &&
                 (m.reply.answer == ANSWER_BEZELD || m.reply.answer == ANSWER_ABSENT)) {
                 c->placed = false;
                 return;
