@@ -108,7 +108,7 @@ static int watch_silence(struct remote_link *l, int64_t now)
     const char *why = link_trouble(l->link);
     if (why && !l->answered && link_is_refused(l->link))
         return remote_link_fail(l, BEZEL_EPERM, "%s %s", l->place, why);
-    if (now - l->heard >= (l->answered ? REMOTE_LINK_SILENCE : REMOTE_LINK_PATIENCE))
+    if (now - l->heard >= REMOTE_LINK_SILENCE)
         return l->answered ? remote_link_fail(l, BEZEL_EUNREACH,
                                               "%s has not answered for 10 s: the server has ended, or the "
                                               "network is cut; read the run again once it is reached",

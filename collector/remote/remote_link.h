@@ -17,10 +17,7 @@
 #define REMOTE_LINK_KEY    "reader"    /* the own key in the folder of keys, unless another is named */
 #define REMOTE_LINK_SERVER "collector" /* the server's, likewise */
 
-#define REMOTE_LINK_SILENCE                                                                                            \
-    INT64_C(10000000000)                         /* ns without a sign of life, after which the server counts as gone   \
-                                                  */
-#define REMOTE_LINK_PATIENCE INT64_C(5000000000) /* likewise, before its answer */
+#define REMOTE_LINK_SILENCE INT64_C(10000000000) /* ns without a sign of life: the server counts as gone */
 
 /** Where the server is, and the keys by which it is reached. */
 struct remote_place {
