@@ -49,7 +49,7 @@ conference() {
     slow=$(scaled 1)
     [ "$slow" -le 2 ] || slow=2 # the manager needs some windows for each step
     sed "s#67\"#&${kept}#; s#{keys: keys}#{keys: $keys}#; s#^duration.*#duration: $((5 * slow)) min#; s#videoconf-server, #&--fps, '$((5 / slow))', #
-        s#80 ms#$((205 * slow)) ms#; s#500 ms#$((2 * slow)) s#" "$top/examples/videoconf/videoconf-e2e.yaml" >"$dir/e2e.yaml"
+        s#80 ms#$((200 * slow + 5)) ms#; s#500 ms#$((2 * slow)) s#" "$top/examples/videoconf/videoconf-e2e.yaml" >"$dir/e2e.yaml"
     echo "collector: {${kept#, }}" >>"$dir/e2e.yaml"
     start_run 0 "$dir/e2e.yaml"
     await has_stored client
