@@ -416,12 +416,12 @@ static void warn_rates(struct reader *r, const struct tree *root, const struct e
 
 /*
  * Whether there are records that no window of a limit's metric has at a sampling instant. Counters know all of a number
- * of records without a condition, and intervals are judged one by one.
+ * of records without a condition.
  */
 static bool is_sampled_sparsely(const struct experiment *e, uint32_t metric)
 {
     const struct experiment_metric *m = &e->metrics[metric];
-    bool of_records = m->aspect && experiment_metric_reads_records(m), any = false;
+    bool of_records = m->kind == METRIC_INTERVAL || (m->aspect && experiment_metric_reads_records(m)), any = false;
     for (uint32_t i = 0; i < e->limit_count; i++)
         any = any || e->limits[i].metric == (int)metric;
     return any && of_records && m->window < e->adapt.every;

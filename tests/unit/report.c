@@ -452,6 +452,13 @@ TEST(what_a_verdict_hides_is_in_its_sentence)
     s.rows[0] = sample_row(0, 0, 9, 0);
     s.experiment.adapt.every = 400 * CLOCK_MS, s.metrics[0].window = 100 * CLOCK_MS;
     check_sentence(&s, ": its limit held, judged only in 100 ms of each 400 ms, its window; ");
+    s.rows[0].violated = 2 * CLOCK_S;
+    check_sentence(&s, ": fps >= 29 was violated 18.2 % of the time, and judged only in 100 ms of each 400 ms, its");
+    s.rows[0].violated = 0;
+    s.metrics[0].kind = METRIC_INTERVAL, s.metrics[0].interval.statistic = METRIC_MEAN;
+    check_sentence(&s, ": its limit held, judged only in 100 ms of each 400 ms, its window; ");
+    s.metrics[0].interval.statistic = METRIC_MIN; /* a record that is less by itself is found */
+    check_sentence(&s, ": its limit held, 2,408 records");
 }
 
 /* What processes of a node made together is not known if each began when the one before had ended. */

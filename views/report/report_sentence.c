@@ -98,12 +98,13 @@ static bool skips(const struct report *r, size_t i)
 {
     const struct experiment_limit *l = &r->experiment->limits[i];
     const struct experiment_metric *m = l->metric < 0 ? NULL : &r->experiment->metrics[l->metric];
-    if (!m || m->window >= r->experiment->adapt.every || experiment_limit_is_on_interval(r->experiment, l))
+    if (!m || m->window >= r->experiment->adapt.every)
         return false;
+    enum experiment_metric_kind kind = m->kind == METRIC_INTERVAL ? m->interval.statistic : m->kind;
     bool at_most =
         l->compare == COMPARE_AT_MOST; /* then a stray record is found, and of counts the most of all windows */
-    bool is_found = m->kind == METRIC_MISSES || (m->kind == METRIC_MAX && at_most) ||
-                    (m->kind == METRIC_MIN && !at_most) || (m->kind == METRIC_COUNT && at_most && !m->where);
+    bool is_found = kind == METRIC_MISSES || (kind == METRIC_MAX && at_most) || (kind == METRIC_MIN && !at_most) ||
+                    (kind == METRIC_COUNT && at_most && !m->where);
     return !is_found;
 }
 
@@ -111,7 +112,7 @@ static bool skips(const struct report *r, size_t i)
 static bool hides(const struct report *r, size_t i)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
-    return (l->is == VERDICT_HELD && (l->violated > 0 || l->before_end > 0 || skips(r, i))) || l->unjudged > 0 ||
+    return skips(r, i) || (l->is == VERDICT_HELD && (l->violated > 0 || l->before_end > 0)) || l->unjudged > 0 ||
            is_judged_little(l) || l->strays || l->missed > 0 || l->switched || count_endless(r, i) > 0;
 }
 
@@ -174,7 +175,7 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
                 units_duration(l->before_end).s);
         joint = ", and";
     }
-    if (l->is == VERDICT_HELD && skips(r, i)) {
+    if (skips(r, i)) {
         fprintf(out, "%s judged only in %s of each %s, its window", joint,
                 units_duration(experiment_limit_window(r->experiment, &r->experiment->limits[i])).s,
                 units_duration(r->experiment->adapt.every).s);
