@@ -7,6 +7,7 @@
 #include "sensor/external/user_clock.h"
 #include "tests/lib/every_kind.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
 #include <pthread.h>
@@ -289,6 +290,51 @@ TEST(a_span_lasts_what_its_clock_says)
     assert_int_equal(a.span_ns[1], 0);
     assert_int_equal(a.span_ns[2], -1); /* the clock ran backwards */
     fixture_end(&f);
+}
+
+static void spans_of_a_fast_clock(void *unused)
+{
+    (void)unused;
+    if (bezel_clock(moved_clock, UINT64_C(4000000000)) != 0)
+        _exit(1);
+    span_by_the_moved_clock(5000000, 5000001);
+    span_by_the_moved_clock(5000001, 5000004);
+    span_by_the_moved_clock(5000004, 5000009);
+    span_by_the_moved_clock(5000010, 5000009);
+}
+
+/* Ticks of a quarter of a nanosecond: less than one is no time, but known. */
+TEST(a_span_below_a_nanosecond_lasts_none)
+{
+    static const char *const names[] = {"span0", "span0", "span0", "span0"};
+    struct arrived a = {.names = names, .count = 4};
+    struct fixture f = {.record = check_record, .context = &a};
+    fixture_observe(&f, spans_of_a_fast_clock);
+    assert_int_equal(a.spans, 4);
+    assert_int_equal(a.span_ns[0], 0);
+    assert_int_equal(a.span_ns[1], 0);
+    assert_int_equal(a.span_ns[2], 1);
+    assert_int_equal(a.span_ns[3], -1); /* the clock ran backwards */
+    fixture_end(&f);
+}
+
+/* The counter has no rate before anybody reads the process. */
+static void span_of_a_counter_without_a_rate(void *unused)
+{
+    (void)unused;
+    setenv("BEZEL_CLOCK", "counter", 1);
+    bezel_record(mark, 1);
+    if (bezel_clock_is_counter && (bezel_span_ns(1000, 1001) != -1 || bezel_span_ns(1000, 1000000000) != -1))
+        _exit(1);
+}
+
+TEST(a_span_before_the_rate_is_known_is_minus_one)
+{
+    char dir[SCRATCH_PATH];
+    scratch_make(dir);
+    setenv("BEZEL_DIR", dir, 1);
+    assert_int_equal(fixture_wait(fixture_spawn(span_of_a_counter_without_a_rate, NULL)), 0);
+    scratch_remove(dir);
 }
 
 static void many_by_the_moved_clock(void *unused)

@@ -207,7 +207,9 @@ static inline int64_t bezel_span_ns(uint64_t begun, uint64_t ended)
 {
     uint64_t ticks = ended - begun;
     int64_t ns = bezel_ticks_ns(ticks | (begun & ended & BEZEL_KERNEL_TIME));
-    return ticks >> 62 || (ns == 0 && ticks > 0) ? -1 : ns;
+    if (__builtin_expect(ns == 0 && ticks > 0, 0)) /* below 1 ns, or the length of a tick was not known yet */
+        ns = bezel_ticks_ns(UINT64_C(1) << 32) ? bezel_ticks_ns(ticks) : -1;
+    return ticks >> 62 ? -1 : ns;
 }
 
 /** Time from `begun`, of bezel_receiving(), to now, ns; -1 if it is not known. Reads the clock. */
