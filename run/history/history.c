@@ -239,6 +239,7 @@ static void follow_gap(struct history *h, struct history_series *s, int64_t at, 
 {
     bool is_first = s->last_at == 0; /* of this limit: its first judgement was late */
     int64_t begin = gap > 0 ? saturate_sub(at, gap) : is_first ? saturate_add(at, gap) : s->last_at;
+    int64_t cut = gap > 0 && begin < s->last_at ? s->last_at - begin : 0;
     begin = begin < s->last_at ? s->last_at : begin;
     if (gap == 0 || (is_first ? gap == -1 : begin < s->begin) || begin >= at)
         return;
@@ -246,12 +247,14 @@ static void follow_gap(struct history *h, struct history_series *s, int64_t at, 
     struct history_gap *g = gap < 0 ? NULL : gap_to_absorb(h, s);
     if (g) {
         g->end = at;
+        g->cut = saturate_add(g->cut, cut);
         return;
     }
     g = add(h, &h->gaps, &h->gap_count, h->most, sizeof *g);
     if (!g)
         return;
-    *g = (struct history_gap){.node = s->node, .limit = s->limit, .begin = begin, .end = at, .restarted = gap < 0};
+    *g = (struct history_gap){
+        .node = s->node, .limit = s->limit, .begin = begin, .end = at, .cut = cut, .restarted = gap < 0};
     add_value(h, s, begin, NAN, false);
     follow_state(h, s, begin, false, NAN);
 }

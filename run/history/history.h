@@ -61,6 +61,7 @@ struct history_violation {
 struct history_gap {
     uint32_t node, limit;
     int64_t begin, end;
+    int64_t cut;                     /* ns before `begin` that bezeld counted as well: it has a limit observed there */
     bool restarted;                  /* bezeld was not running; else it did not come to judge */
     bool never;                      /* the limit was not judged at any time of the run */
     bool late;                       /* most of it was unknown, as records came behind the windows that had them */

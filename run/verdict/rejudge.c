@@ -300,7 +300,8 @@ void rejudge_take_gap(struct summary *s, const struct experiment *e, const struc
     l->held = saturate_add(l->held, g->held);
     l->violated = saturate_add(l->violated, g->violated);
     l->unknown = l->unknown > g->held + g->violated ? l->unknown - g->held - g->violated : 0;
-    int64_t judged = g->end - g->begin - g->doubtful;
+    int64_t cut = l->epoch == 0 && g->cut < e->adapt.every ? g->cut : 0; /* less than between two instants */
+    int64_t judged = g->end - g->begin + cut - g->doubtful;
     l->unjudged = l->unjudged > judged ? l->unjudged - judged : 0;
 }
 

@@ -178,6 +178,34 @@ TEST(a_gap_that_records_do_not_tell_says_why)
 }
 
 /* The file has two nodes, and the database one of them. */
+/* What is not judged of one gap: bezeld counts from an instant, which the observation of it is stamped behind. */
+static int64_t left_of_gap(int64_t stamped_behind, int64_t doubtful)
+{
+    struct history h = {.most = 16};
+    struct experiment_limit limit = {.compare = COMPARE_AT_MOST};
+    struct experiment e = {.limit_count = 1, .limits = &limit, .adapt = {.every = 100 * CLOCK_MS}};
+    struct builtin_limit row = {.at = 9 * CLOCK_S, .unknown = CLOCK_S, .unjudged = CLOCK_S};
+    struct summary s = {.limits = &row, .limit_count = 1};
+    history_observe(&h, &(struct builtin_observation){.at = CLOCK_S + stamped_behind, .state = 1, .value = 1});
+    history_observe(&h, &(struct builtin_observation){.at = 2 * CLOCK_S, .state = 1, .value = 1, .gap = CLOCK_S});
+    assert_int_equal(h.gap_count, 1);
+    struct history_gap *g = &h.gaps[0];
+    g->doubtful = doubtful;
+    g->held = g->end - g->begin - doubtful;
+    rejudge_take_gap(&s, &e, g);
+    history_close(&h);
+    return row.unjudged;
+}
+
+TEST(a_gap_that_is_judged_leaves_nothing)
+{
+    assert_int_equal(left_of_gap(-20 * CLOCK_US, 0), 0);
+    assert_int_equal(left_of_gap(0, 0), 0);
+    assert_int_equal(left_of_gap(20 * CLOCK_US, 0), 0);
+    assert_int_equal(left_of_gap(20 * CLOCK_US, 30 * CLOCK_MS), 30 * CLOCK_MS);
+    assert_int_equal(left_of_gap(100 * CLOCK_MS, 0), 100 * CLOCK_MS); /* more than lies between two instants */
+}
+
 TEST(a_node_that_never_joined_is_not_passed_over)
 {
     for (int both = 0; both < 2; both++) {
