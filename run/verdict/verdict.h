@@ -48,9 +48,12 @@ struct verdict_limit {
     bool switched;           /* over all nodes: an operator turned its aspect off, so that nobody counted */
     int64_t killed; /* over all nodes: for how long a process was silent before a signal killed it, which may break the
                        limit, and is not judged; most; 0: none was */
-    bool strays;    /* over all nodes: a stored record is beyond the bound of a maximum or minimum, or the value
-                       at a process's last record is (verdict_has_end()), and worse than all that was judged ... */
-    double stray;   /* ... by this value ... */
+    const struct builtin_open *open; /* over all nodes: a wait or long span without an end that broke the limit, or may
+                                        have; the longest; NULL: none ... */
+    int64_t open_ns;                 /* ... that was open for so long, as far as is known; 0: none */
+    bool strays;       /* over all nodes: a stored record is beyond the bound of a maximum or minimum, or the value
+                          at a process's last record is (verdict_has_end()), and worse than all that was judged ... */
+    double stray;      /* ... by this value ... */
     int64_t stray_at;  /* ... at that last record, on the clock of ...; 0: not known */
     uint32_t stray_on; /* ... this node */
     bool unchosen;     /* ... of a record that may not meet the condition of the metric, or a bound of the times between

@@ -3,7 +3,7 @@
 
 /*
  * What records make of a limit that nobody judged by them: those that are stored, and that no sampling instant has
- * seen; those that were lost; and those of a time in which their aspect was off.
+ * seen; those that were lost; those of a time in which their aspect was off; and those of spans that never ended.
  */
 #include "run/verdict/verdict.h"
 
@@ -444,6 +444,87 @@ static void judge_killed(struct verdict *v, const struct summary *s, const struc
     }
 }
 
+/*
+ * For how long `o` was open: to the end of its process, or to the last that is known of its node; until the run began
+ * to end, at most, since the end is no violation.
+ */
+static int64_t open_time(const struct verdict *v, const struct summary *s, const struct builtin_open *o)
+{
+    if (o->since <= 0 || o->node >= s->node_count)
+        return 0;
+    int64_t last = o->state == OPEN_NOW ? s->nodes[o->node].last_at : 0;
+    int64_t until = run_time(s, o->node, last > o->at ? last : o->at);
+    return (v->ended != 0 && until > v->ended ? v->ended : until) - run_time(s, o->node, o->since);
+}
+
+/* Whether `o` is open in a receiver: its duration is in no field of that name. */
+static bool is_received(const struct summary *s, const struct builtin_open *o)
+{
+    for (size_t i = 0; i < s->process_count; i++) {
+        const struct summary_process *p = &s->processes[i];
+        bool is_of = p->node == o->node && p->instance == (uint64_t)o->instance && p->dict;
+        for (uint32_t a = 0; is_of && a < p->dict->aspect_count; a++)
+            if (strcmp(p->dict->aspects[a].name, o->aspect) == 0)
+                return p->dict->aspects[a].kind == DICT_RECEIVED;
+    }
+    return false;
+}
+
+/*
+ * Whether `over` ns beyond the bound violate limit `l` by themselves. That a process ended, or a span, is known up to
+ * a second late.
+ */
+static bool open_violates(const struct experiment *e, const struct experiment_limit *l, int64_t over)
+{
+    return one_record_breaks(e, l) && !e->metrics[l->metric].where && l->tolerance <= 0 &&
+           over - CLOCK_S > l->persistence;
+}
+
+static void violate_on(struct verdict *v, const struct summary *s, uint32_t i, const struct builtin_open *o,
+                       int64_t since)
+{
+    struct verdict_limit *l = &v->limits[i];
+    if (l->is < VERDICT_VIOLATED) {
+        l->is = VERDICT_VIOLATED;
+        l->node = o->node;
+        l->since = since;
+    }
+    for (size_t row = 0; row < s->limit_count; row++)
+        if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == o->node) &&
+            v->rows[row].is < VERDICT_VIOLATED) {
+            v->rows[row].is = VERDICT_VIOLATED;
+            v->rows[row].since = since;
+        }
+}
+
+/*
+ * A wait or long span that never ended made no record, and lasted for longer than any that would break a limit on its
+ * duration from above. A mean, a quantile, a condition or adaptation may bear it: then it is not known.
+ */
+static void judge_open(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    struct verdict_limit *is = &v->limits[i];
+    if (l->compare != COMPARE_AT_MOST || !m->aspect || !m->field || strcmp(m->field, "duration") != 0)
+        return;
+    for (size_t k = 0; k < s->open_count; k++) {
+        const struct builtin_open *o = &s->open_spans[k];
+        int64_t lasted = open_time(v, s, o);
+        double over = (double)lasted - l->bound;
+        if (strcmp(o->aspect, m->aspect) != 0 || over <= 0 || over < (double)l->persistence || is_received(s, o) ||
+            (double)is->violated + over <= l->tolerance * (double)is->judged)
+            continue;
+        if (lasted > is->open_ns) {
+            is->open = o;
+            is->open_ns = lasted;
+        }
+        doubt_on(v, s, i, o->node);
+        if (open_violates(e, l, saturate_ns((int64_t)over)))
+            violate_on(v, s, i, o, saturate_ns(o->since + (int64_t)l->bound));
+    }
+}
+
 /* Whether the file itself asks that records of `aspect` are only counted, until somebody turns it on. */
 static bool is_counted_only(const struct experiment *e, const char *aspect)
 {
@@ -566,5 +647,6 @@ void verdict_by_records(struct verdict *v, const struct summary *s, const struct
             continue;
         judge_missed(v, s, e, i, &e->metrics[e->limits[i].metric]);
         judge_killed(v, s, e, i);
+        judge_open(v, s, e, i);
     }
 }

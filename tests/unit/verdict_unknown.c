@@ -372,6 +372,79 @@ TEST(the_silence_of_a_killed_process_is_no_end_of_its_own)
     }
 }
 
+/*
+ * A wait began 3 s after the start of a run of 10 s, and its process ended `at`, or the latest that is known of it is
+ * that it was open at 4.5 s. Waits may take `bound` s. All that ended took 6 ms.
+ */
+TEST(a_wait_that_never_ended_breaks_a_limit_on_its_duration)
+{
+    static const struct {
+        enum experiment_metric_kind kind;
+        enum experiment_limit_kind limit;
+        const char *where, *field;
+        enum dict_kind dict;
+        int state;
+        bool running;
+        double at, bound, tolerance, persistence;
+        enum verdict_is is;
+        double open; /* s */
+    } cases[] = {
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_VIOLATED, 6.5},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_SPAN, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_VIOLATED, 6.5},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 12, 6, 0, 0, VERDICT_UNKNOWN, 7},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 12, 8, 0, 0, VERDICT_HELD, 0},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_NOW, false, 4.5, 1, 0, 0, VERDICT_VIOLATED, 6.9},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_NOW, true, 4.5, 1, 0, 0, VERDICT_VIOLATED, 6.9},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 5, VERDICT_UNKNOWN, 6.5},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 6, VERDICT_HELD, 0},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0.1, 0, VERDICT_UNKNOWN, 6.5},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0.7, 0, VERDICT_HELD, 0},
+        {METRIC_MAX, LIMIT_EXPECT, "a > 1", "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_UNKNOWN,
+         6.5},
+        {METRIC_MAX, LIMIT_HOLD, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_UNKNOWN, 6.5},
+        {METRIC_MEAN, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_UNKNOWN, 6.5},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "waited", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_HELD, 0},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_RECEIVED, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_HELD, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = s.summary.limit_count = 1;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].field = (char *)cases[i].field;
+        s.metrics[0].where = (char *)cases[i].where;
+        s.limits[0] = (struct experiment_limit){.kind = cases[i].limit,
+                                                .compare = COMPARE_AT_MOST,
+                                                .bound = cases[i].bound * 1e9,
+                                                .tolerance = cases[i].tolerance,
+                                                .persistence = (int64_t)(cases[i].persistence * 1e9)};
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].worst = 6e6;
+        if (cases[i].running)
+            s.summary.property_count = 2;
+        struct dict_aspect aspect = {.kind = cases[i].dict, .name = s.metrics[0].aspect};
+        struct dict dict = {.aspect_count = 1, .aspects = &aspect};
+        s.processes[1].dict = &dict;
+        struct builtin_open open = {.at = sample_time(cases[i].at),
+                                    .instance = (int64_t)s.processes[1].instance,
+                                    .aspect = aspect.name,
+                                    .since = sample_time(3),
+                                    .state = cases[i].state};
+        s.summary.open_spans = &open;
+        s.summary.open_count = 1;
+        struct summary_chosen held = {.process = 1, .min = NAN, .max = NAN}; /* its records were read */
+        s.summary.chosen = &held;
+        s.summary.chosen_count = 1;
+        struct verdict *v = judge(&s, cases[i].running);
+        if (v->limits[0].is != cases[i].is || v->rows[0].is != cases[i].is)
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        assert_float_equal((double)v->limits[0].open_ns / 1e9, cases[i].open, 1e-6);
+        if (v->limits[0].is == VERDICT_VIOLATED)
+            assert_int_equal(v->rows[0].since, sample_time(3 + cases[i].bound));
+        verdict_free(v);
+    }
+}
+
 /* Any lost record may have been the largest one. If a tolerance allows for them, their count is there to be said. */
 TEST(lost_records_count_against_a_limit)
 {

@@ -196,6 +196,9 @@ const char *report_where(const struct report *r, uint32_t node, int64_t index);
 /** Time `at` of the clock of `node`, in ns since the run's start. */
 int64_t report_run_time(const struct report *r, uint32_t node, int64_t at);
 
+/** Until when a wait or long span was open, as far as is known: "until its process ended". */
+const char *report_open_until(const struct report *r, const struct builtin_open *o);
+
 /** The limit's text in the experiment file; "?" if there is no limit `index`. */
 const char *report_limit_text(const struct report *r, int64_t index);
 

@@ -18,7 +18,7 @@ static const struct summary_process *process_of(const struct report *r, const st
 }
 
 /* Until when it was open, as far as is known. */
-static const char *until_text(const struct report *r, const struct builtin_open *o)
+const char *report_open_until(const struct report *r, const struct builtin_open *o)
 {
     if (o->state == OPEN_LEFT)
         return "until its process ended";
@@ -53,7 +53,7 @@ static void open_row(struct rows *w, const struct report *r, const void *item)
     rows_text(w, "waits for", "reason", o->reason[0] ? o->reason : NULL);
     rows_known_ns(w, "since", "since_ns", known, known ? report_run_time(r, o->node, o->since) : 0);
     rows_known_ns(w, "open for", "open_ns", known, known ? open_ns(r, o) : 0);
-    rows_text(w, "", NULL, until_text(r, o));
+    rows_text(w, "", NULL, report_open_until(r, o));
     json_text(w->json, "state", o->state == OPEN_LEFT ? "left" : "open");
 }
 

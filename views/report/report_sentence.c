@@ -230,6 +230,11 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
                 units_duration(l->killed).s);
         joint = ", and";
     }
+    if (l->open) {
+        fprintf(out, "%s for the %s for which %s was open, %s", joint, units_duration(l->open_ns).s, l->open->aspect,
+                report_open_until(r, l->open));
+        joint = ", and";
+    }
     if (l->strays) {
         fputs(joint, out);
         say_stray(r, i, out);
@@ -240,7 +245,7 @@ void report_unknown(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
     bool running = r->verdict->run == RUN_RUNNING;
-    bool is_open = l->unjudged > 0 || l->missed > 0 || l->switched;
+    bool is_open = l->unjudged > 0 || l->missed > 0 || l->switched || l->open;
     bool so_far = l->judged > 0 && !is_open && !l->strays && l->share <= r->experiment->limits[i].tolerance;
     fprintf(out,
             so_far && r->verdict->partial              ? "%s held as far as is known here"
@@ -266,7 +271,10 @@ static void say_broken_limit(const struct report *r, size_t i, FILE *out)
     bool infeasible = l->is == VERDICT_INFEASIBLE;
     fprintf(out, infeasible ? "%s cannot hold" : "%s was violated", report_limit_text(r, (int64_t)i));
     say_where(r, i, out);
-    if (!infeasible && l->share <= 0)
+    if (l->open && !(l->share > 0))
+        fprintf(out, ": %s was open for %s, %s", l->open->aspect, units_duration(l->open_ns).s,
+                report_open_until(r, l->open));
+    else if (!infeasible && l->share <= 0)
         fputs(" at an instant", out); /* which counts no time */
     else
         fprintf(out, infeasible ? ": violated %s of the time" : " %s of the time", number_percent(l->share).s);
