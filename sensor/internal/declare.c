@@ -265,11 +265,11 @@ bool sensor_declare_all(void)
     return open;
 }
 
-/* Disables all aspects, because a record is to be made and there can be no segment. */
+/* A record is to be made, and there is no segment: disables all aspects, unless their process may make one later. */
 static void give_up(void)
 {
     sensor_unobserved_report();
-    for (struct bezel_aspect *a = sensor_process.aspects; a; a = a->next)
+    for (struct bezel_aspect *a = sensor_process.aspects; a && sensor_process.failed; a = a->next)
         if (a->enable == &bezel_enable_unset)
             enable_from(a, 0, &sensor_enable_never);
 }
@@ -299,6 +299,7 @@ static void list_aspect(struct bezel_aspect *a)
  */
 __attribute__((constructor(101))) static void note_loaded(void)
 {
+    sensor_find_home();
     sensor_process.loaded = true;
 }
 

@@ -116,7 +116,13 @@ void sensor_publish_dict(uint32_t used);
  */
 bool sensor_hook(void);
 
-/** Makes the segment if there is none; false if there can be none. Under the lock. */
+/** Notes, when libbezel is loaded, whose memory this is. */
+void sensor_find_home(void);
+
+/**
+ * Makes the segment if there is none. False if there can be none, or not yet: this is a child of vfork(), and the
+ * process whose memory it shares has none. Under the lock.
+ */
 bool sensor_open(void);
 
 /**

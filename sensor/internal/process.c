@@ -45,6 +45,36 @@ void sensor_unlock(const sigset_t *mask)
     sensor_unblock(mask);
 }
 
+/* ---- Whose memory this is ---------------------------------------------------------------------------------------- */
+
+/* Pid of the process whose memory this is; a fork, however it is made, has it 0. NULL: it is not known. */
+static pid_t *home;
+
+void sensor_find_home(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return;
+    if (madvise(at, page, MADV_WIPEONFORK) != 0) {
+        munmap(at, page);
+        return;
+    }
+    home = at;
+    *home = getpid();
+}
+
+/*
+ * Whether this process only borrows its memory, as the child of vfork(). A segment that it made would be its parent's
+ * as well, and would be taken for ended at the child's end.
+ */
+static bool is_borrowed(void)
+{
+    if (home && !*home)
+        *home = getpid();
+    return home && *home != getpid();
+}
+
 /* Removes the segment at exit if no external sensor has read it: it would be litter. */
 static void forget_at_exit(void)
 {
@@ -101,6 +131,8 @@ static void fork_child(void)
     sensor_knobs_forget();
     sensor_unobserved_inherit();
     detach_child(sensor_forget_rings());
+    if (home)
+        *home = getpid(); /* an emulator may not have it 0 */
     sensor_process.failed = false;
     memset((void *)sensor_process.reserved, 0, sizeof sensor_process.reserved);
     sensor_process.aspect_count = sensor_process.undeclared = sensor_process.dict_used = 0;
@@ -127,6 +159,11 @@ bool sensor_open(void)
     char dir[PATH_MAX];
     if (sensor_process.own.segment || sensor_process.failed || !sensor_process.loaded)
         return sensor_process.own.segment != NULL;
+    if (is_borrowed()) {
+        snprintf(sensor_process.own.why_not, sizeof sensor_process.own.why_not,
+                 "it shares the memory of another process, as after vfork(2), which has recorded nothing yet");
+        return false;
+    }
     file_bezel_dir(dir, sizeof dir);
     sensor_process.failed = true;
     if (!sensor_hook())

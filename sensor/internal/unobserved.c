@@ -37,7 +37,7 @@ static struct {
     struct place folder;  /* of that segment */
     struct doorbell *doorbell;
     bool looked; /* for a doorbell, when the program was loaded: done */
-    bool left;   /* this process is counted, or could not be */
+    pid_t left;  /* the process that is counted, or could not be; not its parent, whose memory it may share */
 } word;
 
 void sensor_unobserved_prepare(void)
@@ -54,7 +54,7 @@ void sensor_unobserved_prepare(void)
 void sensor_unobserved_inherit(void)
 {
     struct doorbell **own = &sensor_process.own.doorbell;
-    word.left = false;
+    word.left = 0;
     if (!*own || (word.doorbell && word.doorbell->id == (*own)->id))
         return;
     word.doorbell = *own;
@@ -89,9 +89,9 @@ static bool count_in_doorbell(const char *why)
 void sensor_unobserved_report(void)
 {
     const char *why = sensor_process.own.why_not;
-    if (word.left)
+    if (word.left == getpid())
         return;
-    word.left = true;
+    word.left = getpid();
     if (!(parent_is_read() && count_in_parent(why)) && !count_in_doorbell(why) && !count_in_parent(why))
         sensor_notice(NULL, "BEZEL-NO-SEGMENT", "%s", why);
 }

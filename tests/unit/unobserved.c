@@ -13,6 +13,7 @@
 #include "tests/lib/test.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,6 +302,81 @@ TEST(who_outlives_its_parent_is_counted_by_the_node)
     assert_int_equal(books_of_processes(&f), 0);
     fixture_end(&f);
     close_pipes();
+}
+
+enum { BORROWED = 3, OWN = 100 };
+
+static bool borrowed;
+
+static int only_borrow(void *unused)
+{
+    (void)unused;
+    borrowed = true;
+    _exit(0);
+}
+
+static int borrow_and_record(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < BORROWED; i++)
+        bezel_record(plain, i);
+    _exit(0);
+}
+
+/* Runs `body` in a child as of vfork(). */
+static void lend(int (*body)(void *unused))
+{
+    static _Alignas(64) char stack[1 << 17];
+    pid_t pid = clone(body, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+    must(pid > 0);
+    must(fixture_wait(pid) == 0);
+}
+
+static void lend_memory(void *unused)
+{
+    (void)unused;
+    lend(borrow_and_record);
+}
+
+/* Emulators make it a fork, and no memory is shared. */
+static void need_lending(void)
+{
+    lend(only_borrow);
+    if (!*(volatile bool *)&borrowed)
+        skip();
+}
+
+static void lend_memory_and_record(void *unused)
+{
+    lend_memory(unused);
+    for (int i = 0; i < OWN; i++)
+        bezel_record(plain, i);
+}
+
+TEST(a_child_that_shares_memory_is_counted_and_leaves_its_parent_observed)
+{
+    struct message_books_row sum;
+    struct fixture f = {.dir = ""};
+    need_lending();
+    fixture_observe(&f, lend_memory_and_record);
+    assert_int_equal(f.records, OWN);
+    assert_int_equal(fixture_books(&f, "plain", &sum), 0);
+    assert_int_equal(sum.attempts, OWN + BORROWED);
+    assert_int_equal(sum.no_ring, BORROWED);
+    assert_int_equal(external_unobserved(f.external), 1);
+    fixture_end(&f);
+}
+
+TEST(a_child_that_shares_memory_is_counted_where_its_parent_never_records)
+{
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    need_lending();
+    fixture_open(&f);
+    assert_int_equal(fixture_wait(fixture_spawn(lend_memory, NULL)), 0);
+    await_count(&f, 1);
+    assert_int_equal(node_books(&f), 1);
+    assert_true(says(&f, "vfork(2)"));
+    fixture_end(&f);
 }
 
 /* ---- Others ------------------------------------------------------------------------------------------------------ */
