@@ -565,10 +565,8 @@ static bool counts_lost(const struct experiment_metric *m, bool at_most)
 {
     if (experiment_metric_is_counted(m))
         return m->where && at_most;
-    if (m->kind == METRIC_MISSES)
-        return !at_most;
     if (m->kind == METRIC_MAX)
-        return at_most != experiment_metric_is_of_arrivals(m);
+        return at_most || experiment_metric_is_of_arrivals(m);
     return m->kind != METRIC_MIN || !at_most;
 }
 

@@ -478,12 +478,17 @@ TEST(lost_records_count_against_a_limit)
         {METRIC_MEAN, COMPARE_AT_MOST, 0.01, false, 0, 70000, 70000, 70000, VERDICT_UNKNOWN, true, false},
         {METRIC_MEAN, COMPARE_AT_MOST, 0.5, false, 7, 0, 7, 7, VERDICT_HELD, true, false},
         {METRIC_MEAN, COMPARE_AT_MOST, 0, false, 7, 0, 7, 0, VERDICT_HELD, true, true},
-        {METRIC_MAX, COMPARE_AT_MOST, 0, false, 0, 0, 0, 0, VERDICT_HELD, false, false}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        {METRIC_MAX, COMPARE_AT_MOST, 0, false, 0, 0, 0, 0, VERDICT_HELD, false, false},
+        {METRIC_MISSES, COMPARE_AT_MOST, 0, false, 7, 0, 7, 7, VERDICT_UNKNOWN, false, false},
+        {METRIC_MAX, COMPARE_AT_MOST, 0, false, 7, 0, 7, 7, VERDICT_UNKNOWN, false, false}};
+    const size_t count = sizeof cases / sizeof *cases;
+    for (size_t i = 0; i < count; i++) {
         struct sample s;
         sample_held(&s);
         s.experiment.limit_count = 1;
         s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].arrivals = i == count - 1 ? ARRIVALS_TIME : ARRIVALS_NONE; /* a time across a loss */
+        s.metrics[0].period = CLOCK_MS;
         s.metrics[0].aspect = (char *)s.books[1][1].name;
         s.metrics[0].field = (char *)"latency";
         s.metrics[0].where = (char *)"latency > 0";
