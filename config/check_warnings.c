@@ -427,6 +427,21 @@ static bool is_sampled_sparsely(const struct experiment *e, uint32_t metric)
     return any && of_records && m->window < e->adapt.every;
 }
 
+/* Whether a limit on a rate or number of records, or on two such, cannot be told to have held or not. */
+static bool is_blurred(const struct experiment *e, uint32_t metric)
+{
+    const struct experiment_metric *m = &e->metrics[metric];
+    bool any = false;
+    for (uint32_t i = 0; i < e->limit_count; i++) {
+        const struct experiment_limit *l = &e->limits[i];
+        const struct experiment_metric *of = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
+        bool is = of && (of == m || experiment_metric_operand(e, of, 0) == (int)metric ||
+                         experiment_metric_operand(e, of, 1) == (int)metric);
+        any = any || (is && (experiment_limit_is_blurred(e, l, false) || experiment_limit_is_blurred(e, l, true)));
+    }
+    return any && experiment_metric_is_counted(m) && m->window < e->adapt.every;
+}
+
 /* Records arrive in polls only, so a window shorter than the polling period is empty most of the time. */
 static void warn_metric_windows(struct reader *r, const struct tree *root, const struct experiment *e)
 {
@@ -447,6 +462,11 @@ static void warn_metric_windows(struct reader *r, const struct tree *root, const
                         "%s is shorter than the time that records may wait for others, %s (sensing.forward.or): the "
                         "window may be empty most of the time",
                         units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->sensing.accumulate_or).s);
+        else if (is_blurred(e, i))
+            reader_warn(r, value_or(t, "window", t),
+                        "%s is shorter than adapt.every, %s: its values are of so long each, and may not tell whether "
+                        "limits hold; lengthen the window, or shorten adapt.every",
+                        units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->adapt.every).s);
         else if (is_sampled_sparsely(e, i))
             reader_warn(
                 r, value_or(t, "window", t),

@@ -734,6 +734,13 @@ bool experiment_interval_takes(const struct experiment_interval *i, uint32_t at,
 /** Whether limit `l` is on an interval, which no node sees whole: then it is global, and no node has a share of it. */
 bool experiment_limit_is_on_interval(const struct experiment *e, const struct experiment_limit *l);
 
+/**
+ * Whether the values of limit `l`, a rate or number of records or of two such, do not tell that it held, or that it was
+ * `broken`: counters are read at sampling instants, so that with a shorter window the value is of the whole sampling
+ * period. Pure.
+ */
+bool experiment_limit_is_blurred(const struct experiment *e, const struct experiment_limit *l, bool broken);
+
 /** The name of a built-in metric; the key of the others. Static storage. Pure. */
 const char *experiment_metric_word(enum experiment_metric_kind kind);
 

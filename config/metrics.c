@@ -74,6 +74,32 @@ bool experiment_limit_is_on_interval(const struct experiment *e, const struct ex
     return l->metric != LIMIT_ON_SENSOR_CPU && e->metrics[l->metric].kind == METRIC_INTERVAL;
 }
 
+/* Whether the value of metric number `at` is of a whole sampling period. Where windows follow one another there is
+ * none. */
+static bool is_of_period(const struct experiment *e, int at)
+{
+    return at >= 0 && experiment_metric_is_counted(&e->metrics[at]) && !e->metrics[at].tumbles &&
+           e->metrics[at].window < e->adapt.every;
+}
+
+/*
+ * A number of records is the most of any window; of four of them, as far as times are kept (metric/rate.c). A rate that
+ * is too high or low in a period is so in some part of it.
+ */
+bool experiment_limit_is_blurred(const struct experiment *e, const struct experiment_limit *l, bool broken)
+{
+    enum { NUMBERED_WINDOWS = 4 };
+    const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
+    if (!m || (!m->operands && l->bound <= 0)) /* no records at all, in whatever time */
+        return false;
+    if (!is_of_period(e, l->metric) && !is_of_period(e, experiment_metric_operand(e, m, 0)) &&
+        !is_of_period(e, experiment_metric_operand(e, m, 1)))
+        return false;
+    if (m->kind != METRIC_COUNT)
+        return !broken || l->tolerance > 0 || l->persistence > 0;
+    return l->compare == COMPARE_AT_MOST ? broken && e->adapt.every > NUMBERED_WINDOWS * m->window : !broken;
+}
+
 /* Whether one value of a window decides the metric: the least, the largest, the latest, or a quantile next to these. */
 static bool is_single_extreme(const struct experiment_metric *m)
 {

@@ -636,6 +636,13 @@ static void find_switched(struct verdict *v, const struct summary *s, const stru
         v->limits[i].switched = v->limits[i].switched || turns_off(&s->notes[n], aspect);
 }
 
+static void judge_blurred(struct verdict_limit *v, const struct experiment *e, const struct experiment_limit *l)
+{
+    v->blurred = experiment_limit_is_blurred(e, l, v->is >= VERDICT_VIOLATED);
+    if (v->blurred)
+        v->is = VERDICT_UNKNOWN;
+}
+
 void verdict_by_records(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
     for (uint32_t i = 0; i < v->limit_count; i++) {
@@ -646,5 +653,9 @@ void verdict_by_records(struct verdict *v, const struct summary *s, const struct
         judge_missed(v, s, e, i, &e->metrics[e->limits[i].metric]);
         judge_killed(v, s, e, i);
         judge_open(v, s, e, i);
+        judge_blurred(&v->limits[i], e, &e->limits[i]);
     }
+    for (size_t row = 0; row < s->limit_count; row++)
+        if (s->limits[row].limit >= 0 && s->limits[row].limit < (int64_t)v->limit_count)
+            judge_blurred(&v->rows[row], e, &e->limits[s->limits[row].limit]);
 }

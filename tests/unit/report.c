@@ -451,6 +451,9 @@ TEST(what_a_verdict_hides_is_in_its_sentence)
     check_sentence(&s, ": its limit held, judged for only 700 ms of 9.00 s; ");
     s.rows[0] = sample_row(0, 0, 9, 0);
     s.experiment.adapt.every = 400 * CLOCK_MS, s.metrics[0].window = 100 * CLOCK_MS;
+    check_sentence(&s, ": fps >= 29 could not be judged: its values are of 400 ms each (adapt.every), longer than its "
+                       "window; ");
+    s.metrics[0].kind = METRIC_MEAN;
     check_sentence(&s, ": its limit held, judged only in 100 ms of each 400 ms, its window; ");
     s.rows[0].violated = 2 * CLOCK_S;
     check_sentence(&s, ": fps >= 29 was violated 18.2 % of the time, and judged only in 100 ms of each 400 ms, its");

@@ -694,6 +694,46 @@ TEST(a_record_that_may_not_be_is_known_between_short_windows)
     }
 }
 
+/* A rate or number of records whose windows of 20 ms are shorter than the time between two readings. */
+TEST(a_window_within_a_sampling_period_is_not_judged_by_the_period)
+{
+    static const struct {
+        enum experiment_metric_kind kind;
+        enum experiment_compare compare;
+        double bound, tolerance, violated; /* s, of 9 */
+        int64_t every;
+        enum verdict_is is;
+    } cases[] = {{METRIC_RATE, COMPARE_AT_LEAST, 5, 0, 0, 100 * CLOCK_MS, VERDICT_UNKNOWN},
+                 {METRIC_RATE, COMPARE_AT_LEAST, 5, 0, 0, 20 * CLOCK_MS, VERDICT_HELD},
+                 {METRIC_RATE, COMPARE_AT_MOST, 0, 0, 0, 100 * CLOCK_MS, VERDICT_HELD},
+                 {METRIC_RATE, COMPARE_AT_LEAST, 5, 0, 1, 100 * CLOCK_MS, VERDICT_VIOLATED},
+                 {METRIC_RATE, COMPARE_AT_LEAST, 5, 0.01, 1, 100 * CLOCK_MS, VERDICT_UNKNOWN},
+                 {METRIC_COUNT, COMPARE_AT_LEAST, 5, 0.1, 0, 100 * CLOCK_MS, VERDICT_UNKNOWN},
+                 {METRIC_COUNT, COMPARE_AT_LEAST, 5, 0.1, 1, 100 * CLOCK_MS, VERDICT_VIOLATED},
+                 {METRIC_COUNT, COMPARE_AT_MOST, 5, 0, 0, 100 * CLOCK_MS, VERDICT_HELD},
+                 {METRIC_COUNT, COMPARE_AT_MOST, 5, 0, 1, 80 * CLOCK_MS, VERDICT_VIOLATED},
+                 {METRIC_COUNT, COMPARE_AT_MOST, 5, 0, 1, 100 * CLOCK_MS, VERDICT_UNKNOWN},
+                 {METRIC_MEAN, COMPARE_AT_MOST, 5, 0, 1, 100 * CLOCK_MS, VERDICT_VIOLATED}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = s.summary.limit_count = 1;
+        s.experiment.adapt.every = cases[i].every;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].window = 20 * CLOCK_MS;
+        s.metrics[0].aspect = NULL; /* else what it was at the last records counts, too */
+        s.limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT,
+                                                .compare = cases[i].compare,
+                                                .bound = cases[i].bound,
+                                                .tolerance = cases[i].tolerance};
+        s.rows[0] = sample_row(0, 0, 9 - cases[i].violated, cases[i].violated);
+        struct verdict *v = judge(&s, false);
+        if (v->limits[0].is != cases[i].is || v->rows[0].is != cases[i].is || v->is != cases[i].is)
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        verdict_free(v);
+    }
+}
+
 /* At the last record of a process its limit stood at `end` (NaN: it held there), if that was read. */
 TEST(what_only_the_last_records_break_is_in_the_verdict)
 {

@@ -101,10 +101,9 @@ static bool skips(const struct report *r, size_t i)
     if (!m || m->window >= r->experiment->adapt.every)
         return false;
     enum experiment_metric_kind kind = m->kind == METRIC_INTERVAL ? m->interval.statistic : m->kind;
-    bool at_most =
-        l->compare == COMPARE_AT_MOST; /* then a stray record is found, and of counts the most of all windows */
+    bool at_most = l->compare == COMPARE_AT_MOST; /* then a stray record is found */
     bool is_found = kind == METRIC_MISSES || (kind == METRIC_MAX && at_most) || (kind == METRIC_MIN && !at_most) ||
-                    (kind == METRIC_COUNT && at_most && !m->where);
+                    (experiment_metric_is_counted(m) && !(kind == METRIC_COUNT && at_most && m->where));
     return !is_found;
 }
 
@@ -239,13 +238,16 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
         fputs(joint, out);
         say_stray(r, i, out);
     }
+    if (l->blurred && l->judged > 0)
+        fprintf(out, ": its values are of %s each (adapt.every), longer than its window",
+                units_duration(r->experiment->adapt.every).s);
 }
 
 void report_unknown(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
     bool running = r->verdict->run == RUN_RUNNING;
-    bool is_open = l->unjudged > 0 || l->missed > 0 || l->switched || l->open;
+    bool is_open = l->unjudged > 0 || l->missed > 0 || l->switched || l->open || (l->blurred && l->judged > 0);
     bool so_far = l->judged > 0 && !is_open && !l->strays && l->share <= r->experiment->limits[i].tolerance;
     fprintf(out,
             so_far && r->verdict->partial              ? "%s held as far as is known here"
