@@ -53,7 +53,9 @@ static void set_limits(int report, const int64_t limits[RLIMITS_OF])
         [RLIMIT_OF_LOCKED] = RLIMIT_MEMLOCK,  [RLIMIT_OF_PROCESSES] = RLIMIT_NPROC,
         [RLIMIT_OF_REAL_TIME] = RLIMIT_RTPRIO};
     for (int i = 0; i < RLIMITS_OF; i++) {
-        struct rlimit limit = {.rlim_cur = (rlim_t)limits[i], .rlim_max = (rlim_t)limits[i]};
+        struct rlimit limit = {.rlim_cur = (rlim_t)limits[i], .rlim_max = (rlim_t)limits[i]}, ours;
+        if (i == RLIMIT_OF_CPU && getrlimit(RLIMIT_CPU, &ours) == 0 && ours.rlim_max > limit.rlim_max)
+            limit.rlim_max++; /* SIGXCPU comes a second before SIGKILL */
         if (limits[i] >= 0 && setrlimit((__rlimit_resource_t)resources[i], &limit) != 0)
             fail(report, "limits");
     }
