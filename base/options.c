@@ -199,6 +199,9 @@ static int take_option(const struct options *o, const struct options_entry *e)
         return read_quantity(e, optarg);
     if (e->flag)
         *e->flag = true;
+    else if (e->once && *e->value)
+        return options_misuse("--%s '%s': it stands for the second time, after '%s', and may be given once", e->name,
+                              optarg, *e->value);
     else
         *e->value = optarg;
     return OPTIONS_GO_ON;

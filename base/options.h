@@ -16,7 +16,8 @@
 
 enum { OPTIONS_GO_ON = -1 }; /* no exit code: the program goes on */
 
-/** An option; its value goes to the one pointer that is set. If it is given twice, the last one counts. */
+/** An option; its value goes to the one pointer that is set. If it is given twice, the last one counts, unless `once`.
+ */
 struct options_entry {
     const char *name;     /* the long form, without "--" */
     char letter;          /* the short form; 0: none */
@@ -24,6 +25,7 @@ struct options_entry {
     const char *help;     /* a sentence without its first capital and its point; NULL: --help leaves the option out */
     bool *flag;           /* made true; of an option without a value */
     const char **value;   /* borrows the text */
+    bool once;            /* of `value`, which begins as NULL: given twice, it is refused */
     int *descriptor;      /* the number of an open descriptor */
     uint64_t *count, *size;
     int64_t *duration; /* ns */

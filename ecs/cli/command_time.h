@@ -15,16 +15,19 @@
 
 /** Options of commands that choose records. `w`: a struct with these as they were written, and the filter. */
 #define COMMAND_FILTER(w)                                                                                              \
-    {"node", 0, "GLOB", "only nodes of this name", .value = &(w)->filter.node},                                        \
-        {"process", 0, "GLOB", "only processes of this name", .value = &(w)->filter.process},                          \
-        {"aspect", 0, "GLOB", "only records of these aspects", .value = &(w)->filter.aspect},                          \
+    {"node", 0, "GLOB", "only nodes of this name", .value = &(w)->filter.node, .once = true},                          \
+        {"process", 0, "GLOB", "only processes of this name", .value = &(w)->filter.process, .once = true},            \
+        {"aspect", 0, "GLOB", "only records of these aspects", .value = &(w)->filter.aspect, .once = true},            \
         {"all", 0, NULL,                                                                                               \
          "also the monitor's own records, bezel_*, which are left out unless --process or --aspect is given",          \
          .flag = &(w)->all},                                                                                           \
-        {"where", 0, "CONDITION",                                                                                      \
+        {"where",                                                                                                      \
+         0,                                                                                                            \
+         "CONDITION",                                                                                                  \
          "only records with a field for which it holds: FIELD OP VALUE, such as \"duration > 5 ms\"; OP is < <= = != " \
          ">= or >; VALUE is a number in the unit of the field, a duration, or for = and != a text",                    \
-         .value = &(w)->where},                                                                                        \
+         .value = &(w)->where,                                                                                         \
+         .once = true},                                                                                                \
         {"from", 0, "TIME", "only from this time on: " COMMAND_TIMES, .value = &(w)->from},                            \
     {                                                                                                                  \
         "until", 0, "TIME", "only before this time", .value = &(w)->until                                              \

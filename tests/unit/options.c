@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static bool loud;
-static const char *name;
+static const char *name, *only;
 static unsigned sum;
 static uint64_t count, size;
 static int64_t duration;
@@ -25,6 +25,7 @@ static int read_number(const char *text, void *context)
 static const struct options_entry entries[] = {
     {"loud", 'l', NULL, "print more", .flag = &loud},
     {"name", 'n', "NAME", "a name", .value = &name},
+    {"only", 0, "GLOB", NULL, .value = &only, .once = true},
     {"add", 0, "N",
      "a number to add; may be given several times, and has a text that takes more than a line of a hundred columns",
      .read = read_number},
@@ -45,7 +46,7 @@ static int read_line(struct options *o, const char *line)
         argv[argc++] = strsep(&rest, " ");
     argv[argc] = NULL;
     loud = false;
-    name = NULL;
+    name = only = NULL;
     sum = 0;
     optind = 0;
     o->program = "bezel test";
@@ -94,18 +95,20 @@ TEST(misuse_is_told_apart)
     struct options o = {.least = 1, .most = 2};
     static const struct {
         const char *line, *why;
-    } wrong[] = {{"test", "an argument is missing; expected: [OPTIONS] ONE [TWO]"},
-                 {"test a b c", "'c' is an argument too many; expected: [OPTIONS] ONE [TWO]"},
-                 {"test a --nonsense", "there is no option --nonsense"},
-                 {"test a --sice 3", "there is no option --sice; the nearest is --size"},
-                 {"test a --nonsense=1", "there is no option --nonsense"},
-                 {"test a --name", "option --name takes a value"},
-                 {"test a -n", "option -n takes a value"},
-                 {"test a --loud=1", "option --loud takes no value"},
-                 {"test a --help=1", "option --help takes no value"},
-                 {"test a --add x", NULL},
-                 {"test a -x", "there is no option -x"},
-                 {"test --loud -xl a", "there is no option -x"}};
+    } wrong[] = {
+        {"test", "an argument is missing; expected: [OPTIONS] ONE [TWO]"},
+        {"test a b c", "'c' is an argument too many; expected: [OPTIONS] ONE [TWO]"},
+        {"test a --nonsense", "there is no option --nonsense"},
+        {"test a --sice 3", "there is no option --sice; the nearest is --size"},
+        {"test a --nonsense=1", "there is no option --nonsense"},
+        {"test a --name", "option --name takes a value"},
+        {"test a -n", "option -n takes a value"},
+        {"test a --loud=1", "option --loud takes no value"},
+        {"test a --help=1", "option --help takes no value"},
+        {"test --only b a --only c", "--only 'c': it stands for the second time, after 'b', and may be given once"},
+        {"test a --add x", NULL},
+        {"test a -x", "there is no option -x"},
+        {"test --loud -xl a", "there is no option -x"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char said[256], expected[256] = "";
         int code = read_line_with(&o, wrong[i].line, STDERR_FILENO, said, sizeof said);
