@@ -637,11 +637,27 @@ TEST(names_do_nothing_to_a_terminal)
     directory = "runs/\033[2J\n";
     char *text = written(&s, report_text, true);
     directory = before;
-    assert_non_null(strstr(text, "runs/?[2J?/trace\n"));
+    assert_non_null(strstr(text, "'runs/?[2J?'/trace\n"));
     assert_null(strchr(text, '\033'));
     assert_null(strstr(text, "\xc2\x9b"));
     assert_non_null(strstr(text, "?[2Jvideo??2J"));
     assert_non_null(strstr(text, "cli?]0;ent??"));
+    free(text);
+}
+
+TEST(commands_have_the_path_of_the_run_as_one_word)
+{
+    struct sample s;
+    sample_troubled(&s);
+    s.summary.behind = true;
+    const char *before = directory;
+    directory = "my runs/it's $1";
+    char *text = written(&s, report_text, false);
+    directory = before;
+    assert_non_null(strstr(text, "babeltrace2 'my runs/it'\\''s $1'/trace\n"));
+    assert_non_null(strstr(text, "bezel report --all 'my runs/it'\\''s $1'\n"));
+    assert_non_null(strstr(text, "(bezel-collector --run 'my runs/it'\\''s $1')"));
+    assert_non_null(strstr(text, "Run directory: my runs/it's $1\n"));
     free(text);
 }
 

@@ -153,6 +153,23 @@ void report_process_pid(const struct report *r, const struct summary_process *p,
     snprintf(name, size, "%s (%" PRIu32 ")", plain, p->pid);
 }
 
+struct report_word report_word(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,+-";
+    static const char quote[] = "'\\''";
+    struct report_word w;
+    size_t n = 0;
+    bool bare = *text && text[strspn(text, plain)] == '\0';
+    if (!bare)
+        w.s[n++] = '\'';
+    for (; *text && n + sizeof quote + 1 < sizeof w.s; text++)
+        n += (size_t)snprintf(w.s + n, sizeof w.s - n, *text == '\'' ? "%s" : "%.1s", *text == '\'' ? quote : text);
+    if (!bare)
+        w.s[n++] = '\'';
+    w.s[n] = '\0';
+    return w;
+}
+
 /* ---- Printing ---------------------------------------------------------------------------------------------------- */
 
 /* The run's path without symbolic links, relative if it lies below the working directory. */

@@ -11,6 +11,7 @@
 #include "run/read/record_tables.h"
 #include "run/verdict/verdict.h"
 #include "views/report/rows.h"
+#include <limits.h>
 
 #include <stdio.h>
 
@@ -103,6 +104,12 @@ void report_process_name(const struct report *r, const struct summary_process *p
 /** The same with the pid: "client.1 (4711)". `name` has `size` bytes; REPORT_PROCESS_SIZE are enough. */
 enum { REPORT_PROCESS_SIZE = 160 };
 void report_process_pid(const struct report *r, const struct summary_process *p, char *name, size_t size);
+
+/** `text` as a word for the shell: in quotes where it needs them. Of less than PATH_MAX bytes. */
+struct report_word {
+    char s[4 * PATH_MAX];
+};
+struct report_word report_word(const char *text);
 
 /** Text: prints the title of a section. */
 void report_title(const struct report *r, const char *text, FILE *out);

@@ -351,7 +351,7 @@ static void print_trace(const struct report *r, FILE *out)
                 "  The trace may hold more than these books count: the collector has not saved the rest yet, or was "
                 "killed.\n"
                 "  If it was killed, start it again on the run to have the rest counted (bezel-collector --run %s).\n",
-                r->run);
+                report_word(r->run).s);
     if (r->verdict->missing)
         fprintf(
             out,

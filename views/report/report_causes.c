@@ -67,7 +67,7 @@ static void print_causes(const struct report *r, FILE *out)
     for (size_t i = 0; c && i < c->asked.refusal_count; i++)
         fprintf(out, "  %s: no path answers it: %s.\n", c->asked.refusals[i].limit, c->asked.refusals[i].why);
     if (c && c->asked.question_count)
-        fprintf(out, "  `bezel why %s` says more.\n", r->run);
+        fprintf(out, "  `bezel why %s` says more.\n", report_word(r->run).s);
 }
 
 static void put_text(void *json, const char *text)

@@ -78,20 +78,6 @@ static bool find_look(const struct report *r, size_t limit, struct look *look)
 
 /* ---- Commands ---------------------------------------------------------------------------------------------------- */
 
-/* `text` as a word for the shell. */
-static void put_word(const char *text, FILE *out)
-{
-    if (*text &&
-        strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,+-") == strlen(text)) {
-        fputs(text, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *text; text++)
-        fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, out);
-    fputc('\'', out);
-}
-
 /* ns since 1970 of the run's time. */
 static int64_t run_time(const struct report *r, const struct look *look, int64_t at)
 {
@@ -103,18 +89,18 @@ static void put_command(const struct report *r, const struct look *look, const c
                         FILE *out)
 {
     fprintf(out, "bezel tail -n %d --aspect ", LINES_MOST);
-    put_word(aspect, out);
+    fputs(report_word(aspect).s, out);
     if (where) {
         fputs(" --where ", out);
-        put_word(where, out);
+        fputs(report_word(where).s, out);
     }
     if (r->summary->node_count > 1 && !report_is_global(r, (int64_t)look->limit)) {
         fputs(" --node ", out);
-        put_word(report_node_name(r, look->violation->node), out);
+        fputs(report_word(report_node_name(r, look->violation->node)).s, out);
     }
     fprintf(out, " --from %" PRId64 " --until %" PRId64 " ", run_time(r, look, look->from),
             saturate_add(run_time(r, look, look->until), 1));
-    put_word(r->run, out);
+    fputs(report_word(r->run).s, out);
 }
 
 /* The metric whose records limit `l` is about: of two, the first. NULL: none. */
@@ -124,18 +110,21 @@ static const struct experiment_metric *look_metric(const struct report *r, const
     return m && m->operands ? &r->experiment->metrics[experiment_metric_operand(r->experiment, m, 0)] : m;
 }
 
-/* The condition on the field that values which break the limit meet; false: there is none to write. */
+/*
+ * The condition that shows the values which break the limit: that of the bound, since `bezel tail` takes one; without
+ * a field, the metric's own. false: there is none to write.
+ */
 static bool condition(const struct experiment_limit *l, const struct experiment_metric *m, char *text, size_t size)
 {
     const char *op = l->compare == COMPARE_AT_MOST ? ">" : "<", *minus = l->bound < 0 ? "-" : "";
     double bound = fabs(l->bound);
-    if (m->where) /* `bezel tail` takes one condition: that of the records in the metric */
-        return (size_t)snprintf(text, size, "%s", m->where) < size;
-    if (!m->field || bound > 1e9)
-        return m->field && l->unit == UNIT_DURATION && l->bound < 9e18 &&
-               snprintf(text, size, "%s %s %s", m->field, op, units_exact_duration((int64_t)l->bound).s) > 0;
-    snprintf(text, size, "%s %s %s%s", m->field, op, l->unit == UNIT_DURATION ? "" : minus,
-             l->unit == UNIT_DURATION ? units_exact_duration((int64_t)bound).s : units_exact_number(bound).s);
+    bool is_time = l->unit == UNIT_DURATION;
+    if (!m->field || (bound > 1e9 && !(is_time && l->bound < 9e18)))
+        return m->where && (size_t)snprintf(text, size, "%s", m->where) < size;
+    if (bound > 1e9)
+        return snprintf(text, size, "%s %s %s", m->field, op, units_exact_duration((int64_t)l->bound).s) > 0;
+    snprintf(text, size, "%s %s %s%s", m->field, op, is_time ? "" : minus,
+             is_time ? units_exact_duration((int64_t)bound).s : units_exact_number(bound).s);
     return true;
 }
 

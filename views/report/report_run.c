@@ -96,10 +96,10 @@ static void print_every_record(const struct report *r, FILE *out)
         streams += r->summary->processes[i].stream_count;
     bool many = streams > STREAMS_TO_OPEN, ended = r->verdict->run == RUN_ENDED;
     if (ended && !many)
-        fprintf(out, "Every record:  babeltrace2 %s/trace\n", r->run);
+        fprintf(out, "Every record:  babeltrace2 %s/trace\n", report_word(r->run).s);
     else
         fprintf(out, "Every record%s:  bezel export %s%s | xargs babeltrace2\n", ended ? "" : " so far",
-                many ? "--merge " : "", r->run);
+                many ? "--merge " : "", report_word(r->run).s);
     if (many)
         fprintf(
             out,
@@ -114,16 +114,16 @@ static void print_paths(const struct report *r, FILE *out)
 {
     if (r->summary->mirror.endpoint[0]) { /* the copy that was read is removed now */
         fprintf(out, "\nRead from:     %s\nEvery record:  bezel mirror %s DIR, then babeltrace2 DIR/trace\n", r->run,
-                r->run);
+                report_word(r->run).s);
         if (!r->all)
-            fprintf(out, "In full:       bezel report --all %s\n", r->run);
+            fprintf(out, "In full:       bezel report --all %s\n", report_word(r->run).s);
         return;
     }
     fprintf(out, "\nRun directory: %s\n", r->run);
     if (r->verdict->sut.stored || r->verdict->daemons.stored)
         print_every_record(r, out);
     if (!r->all)
-        fprintf(out, "In full:       bezel report --all %s\n", r->run);
+        fprintf(out, "In full:       bezel report --all %s\n", report_word(r->run).s);
 }
 
 /* The first and the last section. */

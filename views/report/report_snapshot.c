@@ -44,14 +44,14 @@ static void command_of(const struct report *r, size_t from, size_t to, char *tex
     if (begin > end || begin < 0)
         return;
     bool ended = r->verdict->run == RUN_ENDED;
-    int n = ended ? 0 : snprintf(text, size, "bezel export %s | xargs ", r->run);
+    int n = ended ? 0 : snprintf(text, size, "bezel export %s | xargs ", report_word(r->run).s);
     if (n >= (int)size) {
         text[0] = '\0';
         return;
     }
     snprintf(text + n, size - (size_t)n,
              "babeltrace2 --begin=%" PRId64 ".%09" PRId64 " --end=%" PRId64 ".%09" PRId64 "%s%s%s", begin / CLOCK_S,
-             begin % CLOCK_S, end / CLOCK_S, end % CLOCK_S, ended ? " " : "", ended ? r->run : "",
+             begin % CLOCK_S, end / CLOCK_S, end % CLOCK_S, ended ? " " : "", ended ? report_word(r->run).s : "",
              ended ? "/trace" : "");
 }
 
