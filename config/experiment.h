@@ -734,6 +734,9 @@ bool experiment_interval_takes(const struct experiment_interval *i, uint32_t at,
 /** Whether limit `l` is on an interval, which no node sees whole: then it is global, and no node has a share of it. */
 bool experiment_limit_is_on_interval(const struct experiment *e, const struct experiment_limit *l);
 
+/* Windows before an instant of which records are told apart by their own times (metric/rate.c). */
+enum { EXPERIMENT_WINDOWS_TIMED = 4 };
+
 /**
  * Whether the values of limit `l`, a rate or number of records or of two such, do not tell that it held, or that it was
  * `broken`: counters are read at sampling instants, so that with a shorter window the value is of the whole sampling

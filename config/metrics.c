@@ -83,12 +83,11 @@ static bool is_of_period(const struct experiment *e, int at)
 }
 
 /*
- * A number of records is the most of any window; of four of them, as far as times are kept (metric/rate.c). A rate that
- * is too high or low in a period is so in some part of it.
+ * A number of records is the most of any window, of the last EXPERIMENT_WINDOWS_TIMED of them. A rate that is too high
+ * or low in a period is so in some part of it.
  */
 bool experiment_limit_is_blurred(const struct experiment *e, const struct experiment_limit *l, bool broken)
 {
-    enum { NUMBERED_WINDOWS = 4 };
     const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
     if (!m || (!m->operands && l->bound <= 0)) /* no records at all, in whatever time */
         return false;
@@ -97,7 +96,7 @@ bool experiment_limit_is_blurred(const struct experiment *e, const struct experi
         return false;
     if (m->kind != METRIC_COUNT)
         return !broken || l->tolerance > 0 || l->persistence > 0;
-    return l->compare == COMPARE_AT_MOST ? broken && e->adapt.every > NUMBERED_WINDOWS * m->window : !broken;
+    return l->compare == COMPARE_AT_MOST ? broken && e->adapt.every > EXPERIMENT_WINDOWS_TIMED * m->window : !broken;
 }
 
 /* Whether one value of a window decides the metric: the least, the largest, the latest, or a quantile next to these. */

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "metric/rate.h"
 
+#include "config/experiment.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,7 @@ struct rate_mark {
 };
 
 /* Records by their own times, in parts of a RATE_FINE-th of the window: those of so many windows. */
-enum { RATE_PARTS = 4 * RATE_FINE };
+enum { RATE_PARTS = EXPERIMENT_WINDOWS_TIMED * RATE_FINE };
 
 struct rate_part {
     int64_t number;

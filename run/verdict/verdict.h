@@ -51,7 +51,7 @@ struct verdict_limit {
                        limit, and is not judged; most; 0: none was */
     const struct builtin_open *open; /* over all nodes: a wait or long span without an end that broke the limit, or may
                                         have; the longest; NULL: none ... */
-    int64_t open_ns;                 /* ... that was open for so long, as far as is known; 0: none */
+    int64_t open_ns;                 /* ... and for how long before the run began to end: that counts; 0: none */
     bool strays;       /* over all nodes: a stored record is beyond the bound of a maximum or minimum, or the value
                           at a process's last record is (verdict_has_end()), and worse than all that was judged ... */
     double stray;      /* ... by this value ... */

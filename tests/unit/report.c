@@ -633,10 +633,7 @@ TEST(names_do_nothing_to_a_terminal)
     s.processes[1].name = "cli\033]0;ent\xc2\x9b";
     s.processes[1].state = PROCESS_RUNNING;
     s.books[1][0].attempts += 5;
-    const char *before = directory;
-    directory = "runs/\033[2J\n";
-    char *text = written(&s, report_text, true);
-    directory = before;
+    char *text = report_written(&s, "runs/\033[2J\n", report_text, running, true);
     assert_non_null(strstr(text, "'runs/?[2J?'/trace\n"));
     assert_null(strchr(text, '\033'));
     assert_null(strstr(text, "\xc2\x9b"));
@@ -650,10 +647,7 @@ TEST(commands_have_the_path_of_the_run_as_one_word)
     struct sample s;
     sample_troubled(&s);
     s.summary.behind = true;
-    const char *before = directory;
-    directory = "my runs/it's $1";
-    char *text = written(&s, report_text, false);
-    directory = before;
+    char *text = report_written(&s, "my runs/it's $1", report_text, running, false);
     assert_non_null(strstr(text, "babeltrace2 'my runs/it'\\''s $1'/trace\n"));
     assert_non_null(strstr(text, "bezel report --all 'my runs/it'\\''s $1'\n"));
     assert_non_null(strstr(text, "(bezel-collector --run 'my runs/it'\\''s $1')"));

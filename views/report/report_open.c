@@ -25,8 +25,8 @@ const char *report_open_until(const struct report *r, const struct builtin_open 
     return r->verdict->run == RUN_RUNNING ? "so far" : "until the run ended";
 }
 
-/* For how long: it is recorded once as open, so what is open has lasted until the last sign of the run. */
-static int64_t open_ns(const struct report *r, const struct builtin_open *o)
+/* It is recorded once as open, so what is open has lasted until the last sign of the run. */
+int64_t report_open_ns(const struct report *r, const struct builtin_open *o)
 {
     int64_t recorded = o->at - o->since, last = r->verdict->duration - report_run_time(r, o->node, o->since);
     return o->state != OPEN_LEFT && last > recorded ? last : recorded;
@@ -52,7 +52,7 @@ static void open_row(struct rows *w, const struct report *r, const void *item)
     rows_text(w, "span", "aspect", o->aspect);
     rows_text(w, "waits for", "reason", o->reason[0] ? o->reason : NULL);
     rows_known_ns(w, "since", "since_ns", known, known ? report_run_time(r, o->node, o->since) : 0);
-    rows_known_ns(w, "open for", "open_ns", known, known ? open_ns(r, o) : 0);
+    rows_known_ns(w, "open for", "open_ns", known, known ? report_open_ns(r, o) : 0);
     rows_text(w, "", NULL, report_open_until(r, o));
     json_text(w->json, "state", o->state == OPEN_LEFT ? "left" : "open");
 }

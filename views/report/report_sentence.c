@@ -230,8 +230,8 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
         joint = ", and";
     }
     if (l->open) {
-        fprintf(out, "%s for the %s for which %s was open, %s", joint, units_duration(l->open_ns).s, l->open->aspect,
-                report_open_until(r, l->open));
+        fprintf(out, "%s for the %s for which %s was open, %s", joint, units_duration(report_open_ns(r, l->open)).s,
+                l->open->aspect, report_open_until(r, l->open));
         joint = ", and";
     }
     if (l->strays) {
@@ -274,7 +274,7 @@ static void say_broken_limit(const struct report *r, size_t i, FILE *out)
     fprintf(out, infeasible ? "%s cannot hold" : "%s was violated", report_limit_text(r, (int64_t)i));
     say_where(r, i, out);
     if (l->open && !(l->share > 0))
-        fprintf(out, ": %s was open for %s, %s", l->open->aspect, units_duration(l->open_ns).s,
+        fprintf(out, ": %s was open for %s, %s", l->open->aspect, units_duration(report_open_ns(r, l->open)).s,
                 report_open_until(r, l->open));
     else if (!infeasible && l->share <= 0)
         fputs(" at an instant", out); /* which counts no time */
