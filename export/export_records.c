@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/checksum.h"
 #include "base/folder_lock.h"
 #include "base/log.h"
 #include "base/ulimit.h"
@@ -74,35 +73,25 @@ static int put_packet(struct records *x, const struct model_process *p, const st
     return has_failed(x) ? BEZEL_ESYS : more;
 }
 
-/* Warns of stored bytes that are missing, or of bytes at the end that cannot be exported. */
-static void warn_missing(const char *path, const struct model_stream *s, uint64_t bytes, uint64_t rest)
+/* Whether the packet was stored after the model was loaded: by now, the database has its dictionary. */
+static bool is_later(const struct records *x, const struct model_process *p, const struct packet_header *h)
 {
-    if (s && bytes < s->saved.bytes)
-        log_warn("BEZEL-EXPORT-DAMAGED", "%s: %" PRIu64 " bytes that were stored are missing from byte %" PRIu64 " on",
-                 path, s->saved.bytes - bytes, bytes);
-    else if (rest)
-        log_warn("BEZEL-EXPORT-TORN",
-                 "%s: its last %" PRIu64 " bytes are not a complete packet, and not exported; see 'bezel verify'", path,
-                 rest);
+    int err;
+    struct model *now = x->served ? run_streams_load(x->run, false, &err) : NULL;
+    struct model_node *node = now ? model_find_node(now, h->uuid) : NULL;
+    const struct model_process *same = node ? model_find_process(node, p->instance) : NULL;
+    bool is = same && dict_includes(same->dict, h->dictionary);
+    model_free(now);
+    return is;
 }
 
-/* Any byte may be another one: of a field, a time, an aspect. */
-static void warn_changed(const char *path)
-{
-    log_warn("BEZEL-EXPORT-DAMAGED",
-             "%s: bytes were changed since they were stored, by their checksum in run.db: some of its records are not "
-             "those that were recorded",
-             path);
-}
-
-static int put_stream(struct records *x, const struct model_process *p, const struct model_stream *s, const char *path)
+/* Stored bytes that are gone or were changed were told of when the run was loaded. */
+static int put_stream(struct records *x, const struct model_process *p, const char *path)
 {
     struct trace_reader *r;
     int err = trace_reader_open(path, &r);
-    if (err == BEZEL_ENOENT) {
-        warn_missing(path, s, 0, 0);
+    if (err == BEZEL_ENOENT)
         return 0;
-    }
     if (err == BEZEL_EMALFORMED) {
         log_warn("BEZEL-EXPORT-FOREIGN", "left out %s: it is not a regular file", path);
         return 0;
@@ -111,19 +100,20 @@ static int put_stream(struct records *x, const struct model_process *p, const st
         return err;
     struct packet_header h;
     const uint8_t *packet;
-    uint64_t sum = CHECKSUM_START;
     int more;
-    bool later = false;
-    while (!err && !later && (more = trace_reader_next(r, &h, &packet)) != 0) {
-        later = more > 0 && !dict_includes(p->dict, h.dictionary);
-        if (!later)
+    bool known = true;
+    while (!err && known && (more = trace_reader_next(r, &h, &packet)) != 0) {
+        known = more < 0 || dict_includes(p->dict, h.dictionary);
+        if (known)
             err = more < 0 ? more : put_packet(x, p, &h, packet);
-        sum = more > 0 ? checksum_add(sum, packet, h.size_bytes) : sum;
-        if (more > 0 && s && r->at.bytes == s->saved.bytes && sum != s->saved.sum && r->expired->packets == 0)
-            warn_changed(path);
+        else if (!is_later(x, p, &h))
+            err = BEZEL_EMALFORMED;
     }
-    if (!err && !later && !x->served)
-        warn_missing(path, s, r->at.bytes, trace_reader_rest(r));
+    uint64_t rest = err || x->served ? 0 : trace_reader_rest(r);
+    if (rest)
+        log_warn("BEZEL-EXPORT-TORN",
+                 "%s: its last %" PRIu64 " bytes are not a complete packet, and not exported; see 'bezel verify'", path,
+                 rest);
     x->expired += r->expired->records;
     x->expired_packets += r->expired->packets;
     trace_reader_close(r);
@@ -141,7 +131,7 @@ static int put_process(struct records *x, const struct model_process *p)
     for (uint32_t ring = 0; any && !err && (ring < x->rings || ring < p->ring_count); ring++) {
         char path[PATH_MAX];
         int n = snprintf(path, sizeof path, "%s/trace/%s/%s", x->run, p->node->dir, model_file(p, ring).name);
-        err = n < (int)sizeof path ? put_stream(x, p, model_find_stream(p, ring), path) : BEZEL_EINVAL;
+        err = n < (int)sizeof path ? put_stream(x, p, path) : BEZEL_EINVAL;
     }
     return err;
 }
@@ -239,7 +229,7 @@ static int load(struct records *x, bool merged, struct model **loaded)
     int err = 0;
     x->served = folder_is_held(x->run);
     *loaded = NULL;
-    if (merged && !run_reader_goes_on(x->run))
+    if (!run_reader_goes_on(x->run))
         (void)run_missing(x->run, x->filter, UINT64_MAX, true); /* which warns */
     if (merged)
         err = run_reader_open(x->run, x->filter, &x->reader);

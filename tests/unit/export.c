@@ -707,9 +707,7 @@ static void what_cannot_be_exported_is_logged_and_never_waited_for(void **state)
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(truncate(path, st.st_size - 1), 0);
     assert_says(w.run, target, "BEZEL-EXPORT-TORN");
-    assert_says(w.run, NULL, "BEZEL-EXPORT-DAMAGED");
-    assert_int_equal(truncate(path, PACKET_HEADER_BYTES), 0); /* where a packet ends only the database can tell */
-    assert_says(w.run, NULL, "bytes that were stored are missing from byte 120 on");
+    assert_says(w.run, NULL, "BEZEL-EXPORT-TORN");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_says(w.run, target, "BEZEL-EXPORT-FOREIGN");
