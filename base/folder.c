@@ -72,25 +72,35 @@ static int copy_path(char to[PATH_MAX], const char *path)
     return 0;
 }
 
-int folder_open(const char *path, struct folder *f)
+static int take(int fd, struct folder *f, bool standard)
 {
-    char name[PATH_MAX];
     struct stat st;
-    *f = (struct folder){.path = path, .fd = -1};
-    int err = copy_path(name, path);
-    if (err)
-        return err;
-    f->fd = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (f->fd < 0)
+    int err = 0;
+    f->fd = fd;
+    if (fd < 0)
         return err_from_errno(errno);
     if (fstat(f->fd, &st) != 0)
         err = err_from_errno(errno);
-    else if (!judge(f, &st, is_default(name)))
+    else if (!judge(f, &st, standard))
         errno = EPERM, err = BEZEL_EPERM;
     f->shared = !err && (st.st_uid != geteuid() || (st.st_mode & S_IWGRP));
     if (err)
         folder_close(f);
     return err;
+}
+
+int folder_take(int fd, const char *path, struct folder *f)
+{
+    *f = (struct folder){.path = path, .fd = -1};
+    return take(fd, f, false);
+}
+
+int folder_open(const char *path, struct folder *f)
+{
+    char name[PATH_MAX];
+    *f = (struct folder){.path = path, .fd = -1};
+    int err = copy_path(name, path);
+    return err ? err : take(open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC), f, is_default(name));
 }
 
 int folder_make(const char *path, struct folder *f)

@@ -34,6 +34,9 @@ struct folder {
  */
 int folder_open(const char *path, struct folder *f) BEZEL_MUST_CHECK;
 
+/** As folder_open(), of the folder that is open as `fd`, which is then f's; `path` is for messages. */
+int folder_take(int fd, const char *path, struct folder *f) BEZEL_MUST_CHECK;
+
 /** As folder_open(); first makes the folder and its parents, with mode 0700, where they are missing. */
 int folder_make(const char *path, struct folder *f) BEZEL_MUST_CHECK;
 

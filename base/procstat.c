@@ -26,8 +26,8 @@ bool procstat_read(pid_t pid, struct procstat *p)
     if (n <= 0)
         return false;
     text[n] = '\0';
-    const char *after_name = strrchr(text, ')'); /* the name, field 2, may itself hold any character */
-    if (!after_name ||
+    const char *name = strchr(text, '('), *after_name = strrchr(text, ')'); /* it may itself hold any character */
+    if (!name || !after_name ||
         sscanf(after_name + 1, " %c %d %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %llu", &state,
                &parent, &group, &session, &threads, &start) != 6)
         return false;
@@ -39,6 +39,7 @@ bool procstat_read(pid_t pid, struct procstat *p)
                            .stopped = state == 'T',
                            .ended = ended,
                            .start_time = start};
+    snprintf(p->name, sizeof p->name, "%.*s", (int)(after_name - name - 1), name + 1);
     return true;
 }
 

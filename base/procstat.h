@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 struct procstat {
+    char name[16]; /* of its first thread */
     pid_t parent, group, session;
     bool stopped;        /* by a signal; not by a tracer */
     bool ended;          /* a zombie, or ending: none of its threads runs any more */

@@ -10,6 +10,7 @@
 #include "mdr/message.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ struct serving {
     const struct launcher_serving *how;
     struct launched all;
     struct connection connections[CONNECTIONS_MAX];
-    int signals;
+    int signals, home;             /* home: the working directory of programs; -1: it may not be entered */
     int64_t grace, silence, heard; /* heard: when the last command came */
     bool ending, termed, leaving, terminated;
     int64_t term_at, kill_at;
@@ -181,7 +182,7 @@ static void start(struct serving *s, struct job *job, const struct launch *l)
     if (s->how->folder >= 0 && output_spool_open(&job->output, s->how->folder, name, s->how->output_bytes, &input) != 0)
         child.error = errno;
     else
-        child = spawn(l, &s->how->environment, input);
+        child = spawn(l, &(struct spawning){.environment = s->how->environment, .home = s->home, .output = input});
     if (input >= 0)
         close(input);
     launched_begin(&s->all, job, &child, l->port, now);
@@ -412,12 +413,17 @@ bool launcher_serve(const struct launcher_serving *how)
         .how = how, .grace = how->grace, .silence = LAUNCHER_SILENCE, .heard = clock_now(), .fd_room = FDS_FIXED};
     for (int i = 0; i < CONNECTIONS_MAX; i++)
         s.connections[i].fd = i == 0 ? how->connection : -1;
+    s.home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     s.signals = signalfd(-1, &read_here, SFD_CLOEXEC | SFD_NONBLOCK);
     s.fds = calloc(s.fd_room, sizeof *s.fds);
     if (s.signals >= 0 && s.fds && launched_init(&s.all, how->folder) == 0)
         turns(&s);
     launched_free(&s.all);
     free(s.fds);
+    if (s.home >= 0) {
+        (void)!fchdir(s.home);
+        close(s.home);
+    }
     if (s.signals >= 0)
         close(s.signals);
     return !s.terminated;

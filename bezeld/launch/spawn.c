@@ -72,8 +72,8 @@ static void set_output(int report, const struct launch *l, int output)
 }
 
 /* Turns the child into its program. It dies with the launcher, which may have died already. */
-static _Noreturn void become(const struct launch *l, const struct launch_environment *environment, const char *path,
-                             int output, pid_t launcher, int report)
+static _Noreturn void become(const struct launch *l, const struct spawning *how, const char *path, pid_t launcher,
+                             int report)
 {
     extern char **environ;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -81,14 +81,16 @@ static _Noreturn void become(const struct launch *l, const struct launch_environ
         _exit(127);
     inherited_give_signals();
     enum launch_environment_part part;
-    int error = launch_environment_give(environment, &part);
+    int error = launch_environment_give(&how->environment, &part);
     if (error)
         complain(report, launch_environment_word(part), error, false);
     if (!l->foreground) {
         setsid();
         redirect(report, "stdin", "/dev/null", O_RDONLY, STDIN_FILENO, STDIN_FILENO);
     }
-    set_output(report, l, output);
+    set_output(report, l, how->output);
+    if (how->home >= 0 && fchdir(how->home) != 0)
+        fail(report, "directory");
     if (l->directory && chdir(l->directory) != 0)
         fail(report, "directory");
     for (char *const *v = l->environment; v && *v; v++)
@@ -136,14 +138,32 @@ static int find(const struct launch *l, char path[PATH_MAX])
     return program_join(from, name, path, PATH_MAX) ? 0 : ENAMETOOLONG;
 }
 
-struct spawned spawn(const struct launch *l, const struct launch_environment *environment, int output)
+/*
+ * Stands in the folder of the program's node: there a process finds its doorbell that the environment no longer leads
+ * to (segment_map_launchers_doorbell()). Another folder, or none, leaves it uncounted.
+ */
+static void stand_in_folder(const struct launch *l)
+{
+    for (char *const *v = l->environment; v && *v; v++)
+        if (strncmp(*v, "BEZEL_DIR=", 10) == 0)
+            (void)!chdir(*v + 10);
+}
+
+struct spawned spawn(const struct launch *l, const struct spawning *how)
 {
     char path[PATH_MAX];
-    struct spawned s = {.stage = "exec", .error = find(l, path)};
+    struct spawned s = {.stage = "directory"};
     int report[2];
     pid_t launcher = getpid();
+    if (how->home >= 0 && fchdir(how->home) != 0) {
+        s.error = errno;
+        return s;
+    }
+    s = (struct spawned){.stage = "exec", .error = find(l, path)};
     if (s.error)
         return s;
+    if (how->home >= 0)
+        stand_in_folder(l);
     s = (struct spawned){.stage = "fork"};
     if (pipe2(report, O_CLOEXEC) != 0) {
         s.error = errno;
@@ -151,7 +171,7 @@ struct spawned spawn(const struct launch *l, const struct launch_environment *en
     }
     pid_t pid = fork();
     if (pid == 0)
-        become(l, environment, path, output, launcher, report[1]);
+        become(l, how, path, launcher, report[1]);
     s.error = pid < 0 ? errno : 0;
     close(report[1]);
     if (pid > 0) {

@@ -16,11 +16,17 @@ struct spawned {
     char stage[MESSAGE_STAGE_MAX + 1];
 };
 
+struct spawning {
+    struct launch_environment environment; /* its scheduling */
+    int home;   /* the working directory from which it starts; -1: that of the caller, which then stays there */
+    int output; /* where its output goes with LAUNCH_OUTPUT_SPOOL; else it is not used */
+};
+
 /**
- * Starts `l` as a child, which dies with this thread: default signals and mask, the scheduling `environment`, no
- * descriptors but 0 to 2. `output` is where its output goes with LAUNCH_OUTPUT_SPOOL; else it is not used. Waits until
- * the program runs. A scheduling setting that was refused is no failure.
+ * Starts `l` as a child, which dies with this thread: default signals and mask, no descriptors but 0 to 2. Waits until
+ * the program runs. A scheduling setting that was refused is no failure. The caller's working directory is then the
+ * BEZEL_DIR of `l`, where that can be entered.
  */
-struct spawned spawn(const struct launch *l, const struct launch_environment *environment, int output);
+struct spawned spawn(const struct launch *l, const struct spawning *how);
 
 #endif

@@ -10,7 +10,8 @@
  *
  *     1. in the segment of the process that forked it, if that is read;
  *     2. in the doorbell of its folder, if that can be mapped now;
- *     3. in the doorbell that was there when the program was loaded, or that its parent had;
+ *     3. in the doorbell that was there when the program was loaded, or that its parent had: of its folder, or else
+ *        of the node whose launcher is its ancestor, as where its environment was emptied;
  *     4. in the segment of the process that forked it, which may be read later.
  *
  * It keeps the beginning of the parent's segment mapped, through an open file description of its own, because the
@@ -48,6 +49,8 @@ void sensor_unobserved_prepare(void)
     word.looked = true;
     file_bezel_dir(dir, sizeof dir);
     word.doorbell = segment_map_doorbell(dir);
+    if (!word.doorbell)
+        word.doorbell = segment_map_launchers_doorbell();
 }
 
 /* A doorbell that is replaced stays mapped: a record that the fork interrupted may set its wake bit there. */

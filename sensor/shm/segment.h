@@ -232,6 +232,9 @@ struct segment {
     uint32_t open_told[SEGMENT_OPEN_PLACES]; /* the external sensor's: words of the spans that this run was told of */
 };
 
+/** The names of launcher processes begin with this. */
+#define SEGMENT_LAUNCHER "bezel-launch"
+
 /** Bytes from one ring to the next, for rings of `slots` slots. */
 static inline uint64_t segment_ring_stride(uint32_t slots)
 {

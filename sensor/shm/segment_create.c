@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 enum {
+    ANCESTORS_MAX = 64,
     INSTANCE_TRIES = 32,    /* instances to try, if others have taken them */
     RESERVE_INTERRUPTS = 64 /* tries of a posix_fallocate() that signals interrupt */
 };
@@ -395,6 +396,44 @@ struct doorbell *segment_map_doorbell(const char *dir)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     struct doorbell *doorbell = folder_open(dir, &folder) == 0 ? doorbell_map(&folder) : NULL;
     folder_close(&folder);
+    pthread_setcancelstate(cancel, &cancel);
+    errno = before;
+    return doorbell;
+}
+
+/* The nearest ancestor that is a launcher: in our pid namespace, and as /proc shows it. 0: there is none. */
+static pid_t find_launcher(void)
+{
+    struct procstat p;
+    pid_t pid = procstat_namespace() ? getpid() : 0;
+    for (int i = 0; pid > 0 && i < ANCESTORS_MAX && procstat_read(pid, &p); pid = p.parent, i++)
+        if (i > 0 && strncmp(p.name, SEGMENT_LAUNCHER, strlen(SEGMENT_LAUNCHER)) == 0)
+            return pid;
+    return 0;
+}
+
+/* A launcher stands in the folder of its node: bezeld/launch/spawn.c. One of another user may stand anywhere. */
+static int open_launchers_folder(pid_t launcher)
+{
+    char path[32];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%d", (int)launcher);
+    if (launcher <= 0 || stat(path, &st) != 0 || st.st_uid != geteuid())
+        return -1;
+    snprintf(path, sizeof path, "/proc/%d/cwd", (int)launcher);
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+struct doorbell *segment_map_launchers_doorbell(void)
+{
+    int cancel, before = errno;
+    struct folder folder;
+    struct doorbell *doorbell = NULL;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    if (!getauxval(AT_SECURE) && folder_take(open_launchers_folder(find_launcher()), "the launcher's", &folder) == 0) {
+        doorbell = doorbell_map(&folder);
+        folder_close(&folder);
+    }
     pthread_setcancelstate(cancel, &cancel);
     errno = before;
     return doorbell;

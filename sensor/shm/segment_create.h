@@ -51,9 +51,15 @@ void segment_wake(struct doorbell *doorbell);
 
 /**
  * Maps the doorbell of folder `dir`; the caller calls munmap(). NULL: there is none, or it cannot be mapped. No
- * cancellation point, nor are the next two.
+ * cancellation point, nor are the next three.
  */
 struct doorbell *segment_map_doorbell(const char *dir);
+
+/**
+ * Maps the doorbell of the node whose launcher is an ancestor of this process, of the same user, as far as /proc tells:
+ * whatever the environment, the root directory and the mounts have become since. NULL: there is none. As the one above.
+ */
+struct doorbell *segment_map_launchers_doorbell(void);
 
 /**
  * Counts this process in `doorbell` as one that records and has no segment, writes `why` there, and wakes its external

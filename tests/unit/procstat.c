@@ -19,6 +19,7 @@ TEST(a_process_is_known_whatever_its_name)
     assert_int_equal(prctl(PR_SET_NAME, ") Z 1 (2)"), 0);
     assert_true(procstat_read(0, &self));
     assert_true(procstat_read(getpid(), &mine));
+    assert_string_equal(self.name, ") Z 1 (2)");
     assert_int_equal(self.parent, getppid());
     assert_false(self.ended);
     assert_int_equal(mine.start_time, self.start_time);
