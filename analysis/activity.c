@@ -271,16 +271,35 @@ static int64_t run_time(const struct record_item *item, int64_t own)
     return saturate_ns(run_clock_at(&item->process->node->run_clock, saturate_ns(own)).ns);
 }
 
-static enum activity_reason reason_of(const struct record_item *item)
+static enum activity_reason reason_called(const char *text, size_t length)
 {
     static const char *const reasons[] = {"message", "lock", "io", "timer", "other"};
+    for (int i = 0; i < 5; i++)
+        if (strlen(reasons[i]) == length && memcmp(reasons[i], text, length) == 0)
+            return (enum activity_reason)(ACTIVITY_FOR_MESSAGE + i);
+    return ACTIVITY_FOR_OTHER;
+}
+
+static enum activity_reason reason_of(const struct record_item *item)
+{
     if (item->aspect->kind != DICT_WAIT)
         return ACTIVITY_NO_WAIT;
     struct record_value v = record_item_value(item->process->dict, item->r, 1);
-    for (int i = 0; v.as == RECORD_TEXT && i < 5; i++)
-        if (strlen(reasons[i]) == v.length && memcmp(reasons[i], v.text, v.length) == 0)
-            return (enum activity_reason)(ACTIVITY_FOR_MESSAGE + i);
-    return ACTIVITY_FOR_OTHER;
+    return v.as == RECORD_TEXT ? reason_called(v.text, v.length) : ACTIVITY_FOR_OTHER;
+}
+
+bool activity_add_open(struct activity *a, const struct activity_thread *is, const char *name, const char *reason,
+                       struct activity_span span)
+{
+    uint32_t t = activity_find(a, is->process_row, is->id);
+    if (t == ACTIVITY_NONE)
+        t = activity_add_thread(a, is);
+    span.name = activity_name(a, name);
+    span.reason = *reason ? reason_called(reason, strlen(reason)) : ACTIVITY_NO_WAIT;
+    if (t == ACTIVITY_NONE || span.name == ACTIVITY_NONE)
+        return false;
+    a->threads[t].first = span.begin < a->threads[t].first ? span.begin : a->threads[t].first;
+    return activity_add_span(a, t, span);
 }
 
 /* The size of a message, or of an operation; -1: it does not say. */

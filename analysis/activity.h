@@ -263,6 +263,12 @@ size_t activity_rival_before(const struct activity_thread *t, int64_t at);
 /** The wait of thread `t` that ended last, behind `begin` and up to `end`; NULL: none is known. */
 const struct activity_wait *activity_wait_in(const struct activity_thread *t, int64_t begin, int64_t end);
 
+/** Adds a span that no record ends, of thread `is` (its names and numbers): it lasts until `span.end`. False: no
+ * memory.
+ */
+bool activity_add_open(struct activity *a, const struct activity_thread *is, const char *name, const char *reason,
+                       struct activity_span span);
+
 /** For tests: adds a thread, and what it did, as activity_take() does. ACTIVITY_NONE or false: no memory. */
 uint32_t activity_add_thread(struct activity *a, const struct activity_thread *is);
 uint32_t activity_name(struct activity *a, const char *name);

@@ -118,7 +118,7 @@ static void join_windows(struct slow_choice *c)
 
 int slow_settle(struct slow_choice *c)
 {
-    if (c->count == 0)
+    if (c->count == 0 || (c->beyond > 0 && c->over == 0))
         return 0;
     double wanted = c->over ? (double)c->over : ceil(c->share * (double)c->count);
     qsort(c->longest, c->held, sizeof *c->longest, by_length);

@@ -20,12 +20,13 @@ struct slow_instance {
     int64_t from, until; /* ns of the run's time */
     int64_t process;     /* its row in the database */
     uint32_t thread;     /* that made the last record */
+    bool open;           /* no record ends it: it went on until then, or its process ended */
 };
 
 /** Which instances are slow. Set the first two, the rest zero. */
 struct slow_choice {
     double share;   /* of all, above 0 and up to 1: so many of the slowest are slow ... */
-    int64_t beyond; /* ... or, above 0, those that took longer than this, if there are any; ns */
+    int64_t beyond; /* ... or, above 0, those that took longer than this, which may be none; ns */
     uint64_t count; /* that came */
     uint64_t over;  /* of these, longer than `beyond` */
 

@@ -145,7 +145,7 @@ static int deepen_search(const char *run, int64_t ns, struct report_deepen **d)
 int cmd_why(int argc, char **argv)
 {
     struct why_asked asked = {
-        .question = {.share = WHY_SLOWEST, .from = INT64_MIN, .until = INT64_MAX, .by_thread = true}};
+        .question = {.share = WHY_SLOWEST, .from = INT64_MIN, .until = INT64_MAX, .excused = INT64_MAX}};
     struct why_question *q = &asked.question;
     struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};

@@ -34,7 +34,7 @@ static void draw(size_t count)
     for (size_t i = 0; i < count; i++) {
         int64_t at = (int64_t)(i * 1000),
                 length = (int64_t)(seed_next(&seed) % (seed_next(&seed) % 100 ? 5000 : 50000));
-        all[i] = (struct slow_instance){at - length, at, 1, (uint32_t)(i % 3)};
+        all[i] = (struct slow_instance){at - length, at, 1, (uint32_t)(i % 3), false};
     }
 }
 
@@ -60,6 +60,11 @@ static void check(size_t count, double share, int64_t beyond)
     size_t wanted = over ? over : (size_t)ceil(share * (double)count);
     assert_int_equal(c.count, count);
     assert_int_equal(c.over, over);
+    if (beyond > 0 && over == 0) { /* those that are none stand for nothing */
+        assert_int_equal(c.slow_count + c.usual_count + c.window_count, 0);
+        slow_free(&c);
+        return;
+    }
     assert_int_equal(c.slow_count, wanted < SLOW_MOST ? wanted : SLOW_MOST);
     for (size_t i = 0; i < c.slow_count; i++) {
         assert_int_equal(took(&c.slow[i]), took(&all[i]));
@@ -83,6 +88,7 @@ static void check(size_t count, double share, int64_t beyond)
 TEST(test_the_choice)
 {
     check(1000, 0.01, 0);
+    check(1000, 0.01, INT64_MAX);
     for (size_t i = 0; i < 100; i++)
         check(1 + seed_next(&seed) % (i % 10 ? 3000 : MOST), i % 7 ? 0.01 : 1, i % 3 ? 0 : 6000);
 }
@@ -90,7 +96,7 @@ TEST(test_the_choice)
 TEST(test_without_instances)
 {
     struct slow_choice c = {.share = 0.01};
-    assert_true(slow_add(&c, &(struct slow_instance){10, 9, 1, 1})); /* ends before it begins */
+    assert_true(slow_add(&c, &(struct slow_instance){10, 9, 1, 1, false})); /* ends before it begins */
     assert_int_equal(slow_settle(&c), 0);
     assert_int_equal(c.slow_count + c.usual_count + c.window_count, 0);
     slow_free(&c);
@@ -114,9 +120,9 @@ TEST(test_the_terms)
         if (i == 10) /* in a span, which it ends, it sends a message */
             assert_true(activity_add_span(&a, 0, (struct activity_span){at + 32, at + 38, activity_name(&a, "s"), 0}) &&
                         activity_add_event(&a, 0, (struct activity_event){.at = at + 35, .peer = ACTIVITY_NONE}));
-        assert_true(slow_add(&c, &(struct slow_instance){at, at + ready + 10, 7, 70}));
+        assert_true(slow_add(&c, &(struct slow_instance){at, at + ready + 10, 7, 70, false}));
     }
-    assert_true(slow_add(&c, &(struct slow_instance){50000, 50010, 8, 80})); /* of a thread that is not known */
+    assert_true(slow_add(&c, &(struct slow_instance){50000, 50010, 8, 80, false})); /* of a thread that is not known */
     assert_int_equal(activity_settle(&a), 0);
     assert_int_equal(slow_settle(&c), 0);
     assert_int_equal(slow_compare(&a, &c, &t), 0);

@@ -7,6 +7,7 @@
 #include "views/why/why.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct experiment_diagnostics found;
@@ -62,21 +63,21 @@ static const struct {
     enum why_of of;
     const char *aspect, *field, *where;
     int64_t beyond;
-    bool by_thread;
+    enum why_between between;
 } limits[] = {
-    {"rate: a, where: v > 2", ">= 5 /s", NULL, WHY_GAP, "a", NULL, "v > 2", 0, false},
-    {"count: a, window: 1 s", ">= 5", NULL, WHY_GAP, "a", NULL, NULL, 0, false},
-    {"misses: a, period: 20 ms, window: 1 s", "<= 0", NULL, WHY_GAP, "a", NULL, NULL, 20000000, false},
-    {"rate: a", "<= 5 /s", "too many records", 0, NULL, NULL, NULL, 0, false},
-    {"count: a, window: 1 s", "<= 5", "too many records", 0, NULL, NULL, NULL, 0, false},
-    {"misses: a, period: 20 ms, window: 1 s", ">= 1", "too many records", 0, NULL, NULL, NULL, 0, false},
-    {"max: f, of: a", "<= 3 ms", NULL, WHY_FIELD, "a", "f", NULL, 3000000, true},
-    {"max: inter-arrival, of: a", "<= 3 ms", NULL, WHY_GAP, "a", NULL, NULL, 3000000, true},
-    {"interval: [a, b], match: n, max: yes", "<= 3 ms", NULL, WHY_INTERVAL, "b", NULL, NULL, 3000000, true},
-    {"max: f, of: a", ">= 3 ms", "how long", 0, NULL, NULL, NULL, 0, false},
-    {"max: f, of: a", "<= 3", "how long", 0, NULL, NULL, NULL, 0, false},
-    {"mean: inter-arrival-jitter, of: a", "<= 3 ms", "how regular", 0, NULL, NULL, NULL, 0, false},
-    {"percent: a, where: b > 1", "<= 1 %", "share of the records", 0, NULL, NULL, NULL, 0, false},
+    {"rate: a, where: v > 2", ">= 5 /s", NULL, WHY_GAP, "a", NULL, "v > 2", 199999999, WHY_OF_PROCESS},
+    {"count: a, window: 1 s", ">= 5", NULL, WHY_GAP, "a", NULL, NULL, 199999999, WHY_OF_PROCESS},
+    {"misses: a, period: 20 ms, window: 1 s", "<= 0", NULL, WHY_GAP, "a", NULL, NULL, 20000000, WHY_OF_PROCESS},
+    {"rate: a", "<= 5 /s", "too many records", 0, NULL, NULL, NULL, 0, 0},
+    {"count: a, window: 1 s", "<= 5", "too many records", 0, NULL, NULL, NULL, 0, 0},
+    {"misses: a, period: 20 ms, window: 1 s", ">= 1", "too many records", 0, NULL, NULL, NULL, 0, 0},
+    {"max: f, of: a", "<= 3 ms", NULL, WHY_FIELD, "a", "f", NULL, 3000000, WHY_OF_THREAD},
+    {"max: inter-arrival, of: a", "<= 3 ms", NULL, WHY_GAP, "a", NULL, NULL, 3000000, WHY_OF_THREAD},
+    {"interval: [a, b], match: n, max: yes", "<= 3 ms", NULL, WHY_INTERVAL, "b", NULL, NULL, 3000000, WHY_OF_THREAD},
+    {"max: f, of: a", ">= 3 ms", "how long", 0, NULL, NULL, NULL, 0, 0},
+    {"max: f, of: a", "<= 3", "how long", 0, NULL, NULL, NULL, 0, 0},
+    {"mean: inter-arrival-jitter, of: a", "<= 3 ms", "how regular", 0, NULL, NULL, NULL, 0, 0},
+    {"percent: a, where: b > 1", "<= 1 %", "share of the records", 0, NULL, NULL, NULL, 0, 0},
 };
 
 static void same_text(const char *is, const char *wanted)
@@ -100,7 +101,7 @@ TEST(limits_ask_for_what_was_too_long_or_too_far_apart)
         same_text(q->field, limits[i].field);
         same_text(q->where, limits[i].where);
         assert_int_equal(q->beyond, limits[i].beyond);
-        assert_int_equal(q->by_thread, limits[i].by_thread);
+        assert_int_equal(q->between, limits[i].between);
         assert_ptr_equal(q->interval, q->of == WHY_INTERVAL ? &e->metrics[e->limits[0].metric] : NULL);
     }
 }
@@ -126,6 +127,25 @@ TEST(more_limits_than_are_answered_are_refused)
     for (int i = 0; i < 2 * WHY_LIMITS_MOST; i++)
         why_refuse(&asked, &e->limits[0], "no");
     assert_int_equal(asked.refusal_count, WHY_LIMITS_MOST);
+}
+
+/* What breaks nothing explains no violation. */
+TEST(a_limit_that_no_instance_breaks_has_no_cause)
+{
+    struct why_answer a = {.question = {.limit = "m <= 1 s", .of = WHY_GAP, .aspect = "a"},
+                           .choice = {.count = 99, .beyond = 1000000000}};
+    struct why_page p = {.answers = &a, .answer_count = 1};
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    assert_non_null(out);
+    why_text(&p, out);
+    fclose(out);
+    assert_string_equal(text,
+                        "m <= 1 s: none of the 99 stored times between two a is longer than 1.00 s: what violated it "
+                        "is not among them.\n");
+    free(text);
+    assert_false(why_is_known(&a));
 }
 
 int main(void)

@@ -26,8 +26,10 @@ struct report_causes *report_causes_find(const char *run, bool running, const st
     const struct verdict *v = r->verdict;
     struct report_causes *c = v->is >= VERDICT_VIOLATED ? calloc(1, sizeof *c) : NULL;
     bool many = v->sut.stored + v->daemons.stored > (running ? RECORDS_LIVE : RECORDS_MOST);
-    if (!c)
+    if (!c || report_why_open(r->summary, &c->asked) != 0) {
+        free(c);
         return NULL;
+    }
     report_why_ask(v, r->experiment, WHY_SLOWEST, &c->asked);
     c->page = report_why_page(r->run, running, r->summary);
     for (size_t i = 0; i < c->asked.question_count && i < REPORT_CAUSES; i++) {
@@ -42,6 +44,8 @@ void report_causes_free(struct report_causes *c)
 {
     for (size_t i = 0; c && i < REPORT_CAUSES; i++)
         why_free(&c->answers[i]);
+    if (c)
+        free(c->asked.open);
     free(c);
 }
 

@@ -17,8 +17,11 @@ struct report_causes {
     struct why_answer answers[REPORT_CAUSES];
 };
 
-/** Adds the questions of the limits that `v` says are violated. Pure. */
+/** Adds the questions of the limits that `v` says are violated, about w->open. Pure. */
 void report_why_ask(const struct verdict *v, const struct experiment *e, double share, struct why_limits *w);
+
+/** Makes w->open: what no record of `s` ends, which is borrowed. Returns 0 or BEZEL_ENOMEM. */
+int report_why_open(const struct summary *s, struct why_limits *w) BEZEL_MUST_CHECK;
 
 /** What is printed of a run; without answers. `run` is borrowed. Pure. */
 struct why_page report_why_page(const char *run, bool running, const struct summary *s);

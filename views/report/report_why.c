@@ -6,20 +6,107 @@
 #include "base/log.h"
 #include "base/saturate.h"
 #include "base/ulimit.h"
+#include "resmgr/agent/agent.h"
 #include "run/rundb/rundb.h"
 #include "views/report/report_causes.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NAMES_SHOWN = 8 };
 
 void report_why_ask(const struct verdict *v, const struct experiment *e, double share, struct why_limits *w)
 {
-    for (size_t i = 0; i < v->limit_count && i < e->limit_count; i++)
+    for (size_t i = 0; i < v->limit_count && i < e->limit_count; i++) {
+        size_t before = w->question_count;
         if (v->limits[i].is >= VERDICT_VIOLATED)
             why_ask(w, e, &e->limits[i], share);
+        if (w->question_count == before)
+            continue;
+        w->questions[before].excused = agent_settling(e, &e->limits[i]);
+        w->questions[before].open = w->open;
+        w->questions[before].open_count = w->open_count;
+    }
+}
+
+/* ---- what no record ends ----------------------------------------------------------------------------------------- */
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* When process `p` ended, on its node's clock, or the latest that is known of it. */
+static int64_t end_of(const struct summary *s, const struct summary_process *p, bool *left)
+{
+    int64_t end = p->state == PROCESS_RUNNING ? s->nodes[p->node].last_at : INT64_MIN;
+    for (size_t b = 0; b < p->book_count; b++)
+        end = p->books[b].stored ? later(end, p->books[b].last_ns) : end;
+    for (size_t i = 0; i < s->program_count; i++) {
+        const struct summary_program *g = &s->programs[i];
+        if (g->state == LAUNCHED_ENDED && g->pid == p->pid && strcmp(g->node, s->nodes[p->node].name) == 0)
+            end = later(end, saturate_add(p->started, g->ran));
+    }
+    for (size_t k = 0; k < s->open_count; k++) {
+        const struct builtin_open *o = &s->open_spans[k];
+        if (o->node != p->node || (uint64_t)o->instance != p->instance)
+            continue;
+        *left = true;
+        end = later(end, o->at);
+    }
+    return end;
+}
+
+static bool lasts(const struct summary_process *p, const char *aspect)
+{
+    for (uint32_t a = 0; p->dict && a < p->dict->aspect_count; a++)
+        if (strcmp(p->dict->aspects[a].name, aspect) == 0)
+            return dict_kind_lasts(p->dict->aspects[a].kind);
+    return false;
+}
+
+/* Adds process number `i`, and what is open in it. The end of the run itself is no end that counts. */
+static void add_open(const struct summary *s, size_t i, struct why_limits *w)
+{
+    const struct summary_process *p = &s->processes[i];
+    const struct run_clock *clock = &s->nodes[p->node].run_clock;
+    int64_t ended = saturate_ns(summary_property_number(s, "ended"));
+    bool left = false;
+    int64_t end = end_of(s, p, &left);
+    if (p->role != ROLE_SUT || end == INT64_MIN)
+        return;
+    struct why_open is = {.node = s->nodes[p->node].name,
+                          .process = p->name,
+                          .node_row = s->nodes[p->node].row,
+                          .row = p->row,
+                          .pid = p->pid,
+                          .until = saturate_ns(run_clock_at(clock, end).ns)};
+    const char *by = summary_property(s, "ended_by");
+    is.ended = p->state != PROCESS_RUNNING && (ended == 0 || is.until < ended || (by && strcmp(by, "processes") == 0));
+    is.itself = is.ended && !left;
+    is.until = ended != 0 && is.until > ended ? ended : is.until;
+    w->open[w->open_count++] = is;
+    for (size_t k = 0; k < s->open_count; k++) {
+        const struct builtin_open *o = &s->open_spans[k];
+        if (o->node != p->node || (uint64_t)o->instance != p->instance || o->since <= 0)
+            continue;
+        is.span = o->aspect;
+        is.reason = o->reason;
+        is.thread = (uint32_t)o->thread;
+        is.from = saturate_ns(run_clock_at(clock, o->since).ns);
+        is.lasts = lasts(p, o->aspect);
+        w->open[w->open_count++] = is;
+    }
+}
+
+int report_why_open(const struct summary *s, struct why_limits *w)
+{
+    w->open = calloc(s->process_count + s->open_count + 1, sizeof *w->open);
+    for (size_t i = 0; w->open && i < s->process_count; i++)
+        add_open(s, i, w);
+    return w->open ? 0 : BEZEL_ENOMEM;
 }
 
 struct why_page report_why_page(const char *run, bool running, const struct summary *s)
@@ -194,6 +281,13 @@ static int ask(const char *run, bool running, struct summary *s, const struct ex
                const struct why_asked *asked, struct why_limits *w)
 {
     struct why_question question = asked->question;
+    int err = report_why_open(s, w);
+    if (err) {
+        log_error("BEZEL-WHY-MEMORY", "cannot look for what is open: %s", ulimit_reason(err));
+        return err;
+    }
+    question.open = w->open;
+    question.open_count = w->open_count;
     question.goes_on = running;
     question.search = asked->search;
     if (question.aspect || question.of == WHY_PATH) {
@@ -202,7 +296,7 @@ static int ask(const char *run, bool running, struct summary *s, const struct ex
         w->questions[w->question_count++] = question;
         return 0;
     }
-    int err = ask_limits(run, running, s, e, asked, w);
+    err = ask_limits(run, running, s, e, asked, w);
     return err || !asked->search ? err : add_search(run, asked, &question, w);
 }
 
@@ -233,6 +327,7 @@ int report_why_print(const char *run, bool running, const struct why_asked *aske
     int code = err == BEZEL_EINVAL ? err : err ? EXIT_FAILED : print(&p, s, asked->json, out);
     for (size_t i = 0; i < WHY_QUESTIONS_MOST; i++)
         why_free(&answers[i]);
+    free(w.open);
     summary_free(s);
     experiment_free(e);
     return code;

@@ -26,10 +26,27 @@
 /** What instances of the work are. */
 enum why_of {
     WHY_FIELD,    /* a record: so long before it as a field of it says; of a span its duration */
-    WHY_GAP,      /* the time between two records of a thread, or of a process */
+    WHY_GAP,      /* the time between two records of a thread, process, node, or the run; or from the last one on */
     WHY_INTERVAL, /* from the first record to the last of those that belong together */
     WHY_PATH,     /* one: all that the run did from `from` to `until`, and the path to what was last */
 };
+
+/**
+ * What no record ends: a wait or long span that is open, or was when its process or the run ended; or, without a name,
+ * a process: what it did last goes on until its end. Texts are borrowed.
+ */
+struct why_open {
+    const char *node, *process, *span, *reason; /* span: NULL: the process. reason: what it waits for; "": nothing */
+    int64_t node_row, row;                      /* of node and process in the database */
+    uint32_t pid, thread;
+    int64_t from, until; /* ns of the run's time. from: of a span */
+    bool ended;          /* its process did, then; else that is the latest that is known */
+    bool itself;         /* ... before the run began to end, with nothing open */
+    bool lasts;          /* of a span: its records have the duration */
+};
+
+/** Between which records there are times. */
+enum why_between { WHY_OF_THREAD, WHY_OF_PROCESS, WHY_OF_NODE, WHY_OF_RUN };
 
 /** A question; texts are borrowed. */
 struct why_question {
@@ -39,7 +56,7 @@ struct why_question {
     const char *field;  /* WHY_FIELD; NULL: the duration of a span, or else the only field with a unit of time */
     const char *node, *process; /* globs; NULL: any */
     const char *where;          /* a condition that the records meet; NULL: all */
-    bool by_thread;             /* WHY_GAP: between records of one thread; else of one process */
+    enum why_between between;   /* WHY_GAP */
     const struct experiment_metric *interval;
     double share; /* as in struct slow_choice, as the next one */
     int64_t beyond;
@@ -48,7 +65,10 @@ struct why_question {
     bool goes_on;           /* WHY_PATH: more records may come */
     bool search;            /* the answer is a search through hypotheses */
     unsigned phase, phases; /* it is about this one of so many, from 1; 0: about all of its time */
-    size_t memory;          /* bytes for what threads did in the instances; 0: ACTIVITY_MEMORY */
+    int64_t excused;        /* WHY_GAP: the end of a process explains a silence of so many ns */
+    size_t open_count;
+    const struct why_open *open; /* borrowed */
+    size_t memory;               /* bytes for what threads did in the instances; 0: ACTIVITY_MEMORY */
 };
 
 /** What a change would do. */
@@ -171,6 +191,8 @@ struct why_limits {
     size_t question_count, refusal_count;
     struct why_question questions[WHY_QUESTIONS_MOST]; /* of a search also the run, and its phases */
     struct why_refusal refusals[WHY_LIMITS_MOST];
+    size_t open_count;
+    struct why_open *open; /* for free(); questions borrow it */
 };
 
 /** By what the phases of a run are told apart. */

@@ -20,6 +20,31 @@ struct why_what_text {
     char s[2 * MESSAGE_NAME_MAX + DICT_NAME_MAX + 136];
 };
 
+/** The record before, of whatever times are taken between. */
+struct why_last {
+    int64_t of, process; /* why_between(); the row of the process that made it */
+    uint32_t thread;
+    int64_t at; /* INT64_MAX: not known */
+};
+
+struct why_lasts {
+    size_t count, capacity;
+    struct why_last *list;
+};
+
+/** Whose records the times of `q` are between, as a number: a process, node, or the run. */
+int64_t why_between(const struct why_question *q, int64_t node_row, int64_t process_row);
+
+/** Adds the instances of WHY_GAP and WHY_FIELD that no record ends. False: no memory. */
+bool why_add_open(struct why_answer *a, const struct why_lasts *lasts);
+
+/** Adds the spans that no record ends to what threads did. False: no memory. */
+bool why_take_open(struct why_answer *a);
+
+/** Prints which of the slow instances no record ends, and what they were in. Pure but for `out`. */
+void why_put_open(const struct why_page *p, const struct why_answer *a, FILE *out);
+void why_json_open(const struct why_page *p, const struct why_answer *a, struct json *j);
+
 /** What a thread did, and where; `own`: it is that thread's alone, else one of its process. */
 struct why_doing {
     enum path_class is;

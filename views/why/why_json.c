@@ -295,6 +295,7 @@ static void put_members(struct json *j, const struct why_page *p, const struct w
         json_uint(j, "late_spans", a->late_spans);
     }
     put_terms(j, p, a, terms);
+    why_json_open(p, a, j);
     json_array(j, "remarks");
     why_remarks(p, a, put_remark, j);
     json_array_end(j);

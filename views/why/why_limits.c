@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 /* What a violated limit asks: which instances were too long, or which gaps between records were. */
+#include "base/clock.h"
 #include "views/why/why.h"
+
+#include <math.h>
 
 void why_refuse(struct why_limits *w, const struct experiment_limit *l, const char *why)
 {
@@ -21,10 +24,16 @@ static const char *ask_values(struct why_question *q, const struct experiment_li
     q->of = m->kind == METRIC_INTERVAL ? WHY_INTERVAL : m->arrivals == ARRIVALS_TIME ? WHY_GAP : WHY_FIELD;
     q->aspect = m->kind == METRIC_INTERVAL ? experiment_metric_aspect(m, m->interval.count - 1) : m->aspect;
     q->field = m->field;
-    q->by_thread = true;
     q->beyond = (int64_t)l->bound;
     q->interval = m->kind == METRIC_INTERVAL ? m : NULL;
     return NULL;
+}
+
+/* A window without `n` records, which is too few by one or more, has a gap in it that is longer than this. */
+static int64_t longest_gap(const struct experiment_limit *l, const struct experiment_metric *m)
+{
+    double n = ceil(m->kind == METRIC_RATE ? l->bound * (double)m->window / (double)CLOCK_S : l->bound);
+    return n >= 1 ? (int64_t)((double)m->window / n) - 1 : 0;
 }
 
 /* Of a limit on how often records come: the gaps in which they did not. */
@@ -34,7 +43,8 @@ static const char *ask_gaps(struct why_question *q, const struct experiment_limi
         return "it is about too many records";
     q->of = WHY_GAP;
     q->aspect = m->aspect;
-    q->beyond = m->kind == METRIC_MISSES ? m->period : 0;
+    q->between = l->global ? WHY_OF_RUN : m->per_process ? WHY_OF_PROCESS : WHY_OF_NODE;
+    q->beyond = m->kind == METRIC_MISSES ? m->period : longest_gap(l, m);
     return NULL;
 }
 

@@ -16,13 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The record before, of a thread or a process. */
-struct why_last {
-    int64_t process;
-    uint32_t thread;
-    int64_t at;
-};
-
 struct why_find {
     struct why_answer *a;
     const struct why_question *q;
@@ -30,8 +23,7 @@ struct why_find {
     const struct record_item *item; /* that is taken now */
     bool is_end;                    /* it is the last one of an interval */
     int64_t now;
-    struct why_last *lasts; /* of WHY_GAP */
-    size_t last_count, last_capacity;
+    struct why_lasts lasts; /* of WHY_GAP */
     struct hash_index last_index;
     bool short_of_memory;
 };
@@ -82,22 +74,25 @@ static void add(struct why_find *f, int64_t length)
 static void take_gap(struct why_find *f)
 {
     const struct record_item *item = f->item;
-    uint32_t thread = f->q->by_thread ? item->packet->thread : 0;
-    int found = hash_index_find(&f->last_index, (uint64_t)item->process->row, thread);
-    if (found >= 0) {
-        int64_t before = f->lasts[found].at;
-        f->lasts[found].at = item->r ? item->at.ns : INT64_MAX; /* behind a loss it is not known */
-        if (item->r && before < item->at.ns)
-            add(f, item->at.ns - before);
-        return;
+    struct why_lasts *l = &f->lasts;
+    int64_t of = why_between(f->q, item->process->node->row, item->process->row);
+    uint32_t thread = f->q->between == WHY_OF_THREAD ? item->packet->thread : 0;
+    int found = hash_index_find(&f->last_index, (uint64_t)of, thread);
+    if (found < 0) {
+        if (!grow_list(&l->list, &l->capacity, l->count, sizeof *l->list) || !grow_index(&f->last_index, l->count)) {
+            f->short_of_memory = true;
+            return;
+        }
+        found = (int)l->count++;
+        l->list[found] = (struct why_last){.of = of, .at = INT64_MAX};
+        hash_index_put(&f->last_index, (uint64_t)of, thread, (uint32_t)found);
     }
-    if (!grow_list(&f->lasts, &f->last_capacity, f->last_count, sizeof *f->lasts) ||
-        !grow_index(&f->last_index, f->last_count)) {
-        f->short_of_memory = true;
-        return;
-    }
-    f->lasts[f->last_count] = (struct why_last){item->process->row, thread, item->r ? item->at.ns : INT64_MAX};
-    hash_index_put(&f->last_index, (uint64_t)item->process->row, thread, (uint32_t)f->last_count++);
+    struct why_last *last = &l->list[found];
+    if (item->r && last->at < item->at.ns)
+        add(f, item->at.ns - last->at);
+    last->at = item->r ? item->at.ns : INT64_MAX; /* behind a loss it is not known */
+    last->process = item->process->row;
+    last->thread = item->packet->thread;
 }
 
 /* Called for each time of an interval that is known, mostly while its last record is taken. */
@@ -201,6 +196,8 @@ static int find_instances(const char *run, struct why_find *f)
     if (f->interval && !err)
         interval_finish(f->interval, f->now);
     run_reader_close(reader);
+    if (!err && !why_add_open(f->a, &f->lasts))
+        err = BEZEL_ENOMEM;
     return err ? err : slow_settle(&f->a->choice);
 }
 
@@ -221,6 +218,8 @@ static int read_activity(const char *run, struct why_answer *a)
     if (reader)
         a->totals = run_reader_totals(reader);
     run_reader_close(reader);
+    if (!err && !why_take_open(a))
+        err = BEZEL_ENOMEM;
     return err ? err : activity_settle(&a->activity);
 }
 
@@ -263,7 +262,7 @@ int why_read(const char *run, const struct why_question *q, struct why_answer *a
             err = why_search(a);
     }
     interval_free(f.interval);
-    free(f.lasts);
+    free(f.lasts.list);
     free(f.last_index.slots);
     return err;
 }

@@ -133,7 +133,7 @@ static void put_instances(const struct why_question *q, FILE *out)
         fprintf(out, "%s%s%s", q->aspect, q->field ? "." : "", q->field ? q->field : "");
 }
 
-static void put_head(const struct why_answer *a, FILE *out)
+static void put_head(const struct why_page *p, const struct why_answer *a, FILE *out)
 {
     const struct slow_choice *c = &a->choice;
     if (a->question.limit)
@@ -142,6 +142,12 @@ static void put_head(const struct why_answer *a, FILE *out)
         fputs(a->question.limit ? "there are no " : "There are no ", out);
         put_instances(&a->question, out);
         fputs(" to look at.\n", out);
+        return;
+    }
+    if (c->slow_count == 0) {
+        fprintf(out, "none of the %s stored ", units_count(c->count).s);
+        put_instances(&a->question, out);
+        fprintf(out, " is longer than %s: what violated it is not among them.\n", units_duration(c->beyond).s);
         return;
     }
     fprintf(out, "%s%s of %s ",
@@ -158,6 +164,7 @@ static void put_head(const struct why_answer *a, FILE *out)
     if (c->usual_count)
         fprintf(out, ", usual ones %s", why_duration(a->terms.usual).s);
     fputs(".\n", out);
+    why_put_open(p, a, out);
 }
 
 static void put_times(struct table *t, double slow, double usual)
@@ -450,12 +457,12 @@ void why_cause(const struct why_page *p, const struct why_answer *a, void (*put)
     FILE *out = open_memstream(&text, &n), *remark = out;
     if (!out)
         return;
-    put_head(a, out);
+    put_head(p, a, out);
     if (a->terms.count)
         put_classes(a, out);
-    if (a->choice.count && why_is_known(a)) {
+    if (why_is_known(a)) {
         put_most(p, a, out);
-    } else if (a->choice.count) {
+    } else if (a->choice.slow_count) {
         put_unknown(a, out);
         why_remarks(p, a, put_first, &remark);
         fputc('\n', out);
@@ -479,10 +486,11 @@ static void put_phase(const struct why_page *p, const struct why_question *q, FI
 static void put_searched(const struct why_page *p, const struct why_answer *a, FILE *out)
 {
     if (a->question.of != WHY_PATH)
-        put_head(a, out);
+        put_head(p, a, out);
     else if (!a->question.phase)
         fputs("The run:\n", out);
-    why_put_search(p, a, out);
+    if (a->question.of == WHY_PATH || a->choice.slow_count)
+        why_put_search(p, a, out);
     if (!a->question.phase) /* those of phases are the run's */
         why_remarks(p, a, put_remark, out);
 }
@@ -499,12 +507,12 @@ static void put_answer(const struct why_page *p, const struct why_answer *a, FIL
         put_whole(p, a, out);
         return;
     }
-    put_head(a, out);
+    put_head(p, a, out);
     if (a->terms.count) {
         put_classes(a, out);
         put_terms(p, a, out);
     }
-    if (a->choice.count && !why_is_known(a)) {
+    if (a->choice.slow_count && !why_is_known(a)) {
         put_unknown(a, out);
         fputc('\n', out);
     }
