@@ -336,18 +336,6 @@ static int write_mcap(struct records *x, const struct written *w)
     return err;
 }
 
-/* When the run began, ns of its time; 0: it does not say. */
-static int64_t start_of(const char *run)
-{
-    struct rundb *f;
-    char text[24] = "";
-    if (rundb_open_read(run, &f) != 0)
-        return 0;
-    (void)!rundb_get(f, "started", text, sizeof text);
-    (void)!rundb_close(f);
-    return strtoll(text, NULL, 10);
-}
-
 /* Starts sort(1) for lines of PICL, whose third word is their time. Returns its input, or NULL with errno. */
 static FILE *open_sort(pid_t *pid)
 {
@@ -375,8 +363,10 @@ static int write_picl(struct records *x, const struct written *w)
     pid_t pid = -1;
     int status = 1;
     (void)w;
+    int64_t started = 0;
+    (void)!rundb_read_start(x->run, &started); /* the model was read from there */
     FILE *to = open_sort(&pid);
-    struct picl *p = to ? picl_new(to, start_of(x->run)) : NULL;
+    struct picl *p = to ? picl_new(to, started) : NULL;
     x->sink = &lines;
     x->to = p;
     int err = p ? put_in_any_order(x) : to ? BEZEL_ENOMEM : BEZEL_ESYS;

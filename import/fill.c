@@ -312,7 +312,7 @@ static int put_properties(struct fill *in, const char *source)
 {
     int err = rundb_put(in->rundb, RUNDB_IMPORTED, source);
     if (!err && in->totals.begin <= in->totals.end)
-        err = rundb_put_int(in->rundb, "started", in->totals.begin);
+        err = rundb_put_int(in->rundb, RUNDB_STARTED, in->totals.begin);
     if (!err && in->totals.begin <= in->totals.end)
         err = rundb_put_int(in->rundb, "ended", in->totals.end);
     return err ? err : rundb_put(in->rundb, "ended_by", "import");

@@ -7,6 +7,7 @@
 #include "base/saturate.h"
 #include "base/units.h"
 #include "run/history/summary.h"
+#include "run/read/run_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,14 +54,13 @@ static bool read_clock(const char *text, int64_t near, int64_t *ns)
     return *rest == '\0' || (utc && rest + strspn(rest, " ") == zone);
 }
 
-/* CLOCK_REALTIME of the run's start; 0: it has none. */
+/* CLOCK_REALTIME of the run's start; 0: it has none, or none yet. */
 static int64_t started_at(const char *run)
 {
     struct summary *s;
     if (!run || summary_load_books(run, &s) != 0)
         return 0;
-    const char *started = summary_property(s, "started");
-    int64_t at = started ? saturate_ns(strtoll(started, NULL, 10)) : 0;
+    int64_t at = summary_is_unstarted(s) && run_reader_goes_on(run) ? 0 : summary_start(s);
     summary_free(s);
     return at;
 }
@@ -71,7 +71,7 @@ static int read_relative(const char *option, const char *text, const char *run, 
     int64_t started = started_at(run);
     if (started == 0)
         return options_misuse(
-            run ? "%s '%s': the start of the run is not known yet: use a time of the clock"
+            run ? "%s '%s': no program of the run has been started yet: use a time of the clock"
                 : "%s '%s': the start of a run that is read over the network is not known here: use a "
                   "time of the clock",
             option, text);
@@ -90,8 +90,9 @@ int command_read_time(const char *option, const char *text, const char *run, int
         *ns = (int64_t)count;
         return OPTIONS_GO_ON;
     }
-    if (units_read_duration(text, &after, &why) == 0)
-        return read_relative(option, text, run, after, ns);
+    bool before = text[0] == '-'; /* as reports have it of a window that begins before the run */
+    if (units_read_duration(text + before, &after, &why) == 0)
+        return read_relative(option, text, run, before ? -after : after, ns);
     if (read_clock(text, near, ns))
         return OPTIONS_GO_ON;
     return options_misuse("%s: '%s' is not a time: use " COMMAND_TIMES, option, text);

@@ -248,11 +248,26 @@ static int put_first_properties(const struct run *r)
     if (!err)
         err = rundb_put(f, RUNDB_EXPERIMENT, sum);
     if (!err)
-        err = rundb_put_int(f, "started", clock_now() + r->console.realtime_offset);
+        err = rundb_put_int(f, RUNDB_BEGUN, clock_now() + r->console.realtime_offset);
     for (unsigned i = 0; !err && rundir_version(i, &key, value, sizeof value); i++)
         err = rundb_put(f, key, value);
     int closed = rundb_close(f);
     return err ? err : closed;
+}
+
+void run_put_start(const struct run *r)
+{
+    struct rundb *f;
+    int err = open_rundb(r, &f);
+    if (!err) {
+        err = rundb_put_int(f, RUNDB_STARTED, r->state.started + r->console.realtime_offset);
+        int closed = rundb_close(f);
+        err = err ? err : closed;
+    }
+    if (err)
+        log_warn("BEZEL-RUN-DATABASE",
+                 "cannot write the run's start to %s/run.db: %s%s; it is written at the run's end", r->dir.path,
+                 rundb_why(err), file_room(r->dir.path, errno));
 }
 
 /* Records that no process matched `attach` of `p`. */
@@ -339,7 +354,7 @@ static int put_last_properties(struct run *r)
     if (err)
         return err;
     if (s->started)
-        err = rundb_put_int(f, "started", s->started + offset);
+        err = rundb_put_int(f, RUNDB_STARTED, s->started + offset); /* it may not have been written then */
     if (!err)
         err = rundb_put_int(f, "ended", (s->ended ? s->ended : clock_now()) + offset);
     if (!err)

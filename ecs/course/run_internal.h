@@ -138,6 +138,9 @@ int run_commands_put(struct run *r, struct rundb *f) BEZEL_MUST_CHECK;
 
 /* ---- run_launch.c: programs -------------------------------------------------------------------------------------- */
 
+/** Writes when the run started, for all that read it from now on. */
+void run_put_start(const struct run *r);
+
 /** Has those started whose turn it is. Returns whether that is to be tried again soon. */
 bool run_launch(struct run *r);
 

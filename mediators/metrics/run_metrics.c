@@ -266,7 +266,8 @@ static void add_unobserved(struct exposition *x, const struct run_metrics *r)
 
 static void add_started(struct exposition *x, const struct run_metrics *r)
 {
-    exposition_number(x, NULL, SECONDS(r->verdict->started));
+    if (!summary_is_unstarted(r->summary))
+        exposition_number(x, NULL, SECONDS(r->verdict->started));
 }
 
 /* ---- limits ------------------------------------------------------------------------------------------------------ */

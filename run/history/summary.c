@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/grow.h"
+#include "base/saturate.h"
 #include "base/utf8.h"
 #include "mdr/parts.h"
 #include "run/history/history_decode.h"
@@ -495,4 +496,14 @@ int64_t summary_property_number(const struct summary *s, const char *key)
 {
     const char *value = summary_property(s, key);
     return value ? strtoll(value, NULL, 10) : 0;
+}
+
+bool summary_is_unstarted(const struct summary *s)
+{
+    return summary_property(s, RUNDB_BEGUN) && !summary_property(s, RUNDB_STARTED);
+}
+
+int64_t summary_start(const struct summary *s)
+{
+    return saturate_ns(summary_property_number(s, summary_is_unstarted(s) ? RUNDB_BEGUN : RUNDB_STARTED));
 }

@@ -222,4 +222,10 @@ const char *summary_property(const struct summary *s, const char *key);
 /** The same as a number; 0: it is none, or not there. */
 int64_t summary_property_number(const struct summary *s, const char *key);
 
+/** When the run started or, where no program was told to start, when it began: CLOCK_REALTIME; 0: neither is there. */
+int64_t summary_start(const struct summary *s);
+
+/** Whether the run began, and no program was told to start (yet). */
+bool summary_is_unstarted(const struct summary *s);
+
 #endif

@@ -43,6 +43,13 @@ int rundb_lasting(struct rundb *f) BEZEL_MUST_CHECK;
 int rundb_put(struct rundb *f, const char *key, const char *value) BEZEL_MUST_CHECK;
 int rundb_put_int(struct rundb *f, const char *key, int64_t value) BEZEL_MUST_CHECK;
 
+/**
+ * Properties, ns of CLOCK_REALTIME: when `bezel run` began; and the run's start, which is written once, when the first
+ * program is told to start.
+ */
+#define RUNDB_BEGUN   "begun"
+#define RUNDB_STARTED "started"
+
 /** Adds an event: a message of `bezel run` to the operator at `at`, ns of CLOCK_REALTIME. */
 int rundb_event(struct rundb *f, int64_t at, bool error, const char *text) BEZEL_MUST_CHECK;
 

@@ -3,6 +3,7 @@
 #include "run/rundb/rundb_live.h"
 
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "mdr/parts.h"
 #include "run/model/statistics.h"
 #include "run/rundb/rundb_sqlite.h"
@@ -34,6 +35,21 @@ int rundb_get(struct rundb *f, const char *key, char *value, size_t size)
         err = BEZEL_ENOENT;
     sqlite3_reset(s);
     return err;
+}
+
+int rundb_read_start(const char *run, int64_t *ns)
+{
+    char text[24] = "0";
+    struct rundb *f;
+    int err = rundb_open_read(run, &f);
+    if (err)
+        return err;
+    err = rundb_get(f, RUNDB_STARTED, text, sizeof text);
+    if (err == BEZEL_ENOENT)
+        err = rundb_get(f, RUNDB_BEGUN, text, sizeof text);
+    (void)!rundb_close(f);
+    *ns = saturate_ns(strtoll(text, NULL, 10));
+    return err == BEZEL_ENOENT ? 0 : err;
 }
 
 /* Commits a row that was written with result `err`; *row, if not NULL, gets its id. */

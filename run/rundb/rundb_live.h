@@ -76,6 +76,10 @@ int rundb_check_seal(struct rundb *f) BEZEL_MUST_CHECK;
 /** Copies the value of property `key` into `value`. Returns BEZEL_ENOENT if there is none. */
 int rundb_get(struct rundb *f, const char *key, char *value, size_t size) BEZEL_MUST_CHECK;
 
+/** When run directory `run` started, by its database, or where no program was told to start, when it began: *ns of
+ * CLOCK_REALTIME, 0: neither is there. Returns 0, or as rundb_open_read(). */
+int rundb_read_start(const char *run, int64_t *ns) BEZEL_MUST_CHECK;
+
 /** Adds a node or process, sets its `row`, and commits. `dictionary`: its `n` bytes as in PROCESS. */
 int rundb_add_node(struct rundb *f, struct model_node *node) BEZEL_MUST_CHECK;
 int rundb_add_process(struct rundb *f, struct model_process *process, const void *dictionary,

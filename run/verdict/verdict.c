@@ -39,7 +39,7 @@ static int64_t last_sign(const struct summary *s, int64_t started)
 
 static void judge_run(struct verdict *v, const struct summary *s, bool running)
 {
-    v->started = saturate_ns(summary_property_number(s, "started"));
+    v->started = summary_start(s);
     v->ended = saturate_ns(summary_property_number(s, "ended"));
     const char *ended_by = summary_property(s, "ended_by");
     int64_t outcome = summary_property_number(s, "outcome");

@@ -500,6 +500,26 @@ TEST(what_was_recorded_behind_a_jump_of_a_clock_is_not_known)
                    "jump of its clock (the notes say how long it was).");
 }
 
+/* Its times are since it began, and no other start is told of. */
+TEST(a_run_of_which_no_program_was_started_says_so)
+{
+    struct sample s;
+    sample_held(&s);
+    s.properties[1].key = RUNDB_BEGUN;
+    s.summary.property_count = 2;
+    char *text = report_written(&s, REPORT_DIRECTORY, report_text, true, false);
+    assert_non_null(strstr(text, " is starting, and no program has been started yet; so far: "));
+    assert_null(strstr(text, "\nStarted "));
+    free(text);
+    text = written(&s, report_text, false);
+    assert_non_null(strstr(text, ", before a program was started; later events are unknown; until then: "));
+    assert_non_null(strstr(text, "\nNo program was started; the run began 2023-11-14 22:13:20.000 UTC;"));
+    free(text);
+    text = written(&s, report_json, false);
+    assert_non_null(strstr(text, "\"started\": null"));
+    free(text);
+}
+
 TEST(losses_of_an_aborted_run_are_unknown)
 {
     struct sample s;

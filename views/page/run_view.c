@@ -11,19 +11,6 @@
 
 enum { START_UPDATES = 8 }; /* the run's start is read again after so many updates */
 
-static int read_start(const char *run, int64_t *started)
-{
-    char text[32] = "0";
-    struct rundb *db;
-    int err = rundb_open_read(run, &db);
-    if (err)
-        return err;
-    err = rundb_get(db, "started", text, sizeof text);
-    (void)!rundb_close(db);
-    *started = saturate_ns(strtoll(text, NULL, 10));
-    return err == BEZEL_ENOENT ? 0 : err;
-}
-
 int run_view_open(const char *run, struct run_view **v)
 {
     struct run_view *it = calloc(1, sizeof *it);
@@ -31,7 +18,7 @@ int run_view_open(const char *run, struct run_view **v)
               : snprintf(it->run, sizeof it->run, "%s", run) < (int)sizeof it->run ? 0
                                                                                    : BEZEL_EINVAL;
     if (!err)
-        err = read_start(run, &it->started);
+        err = rundb_read_start(run, &it->started);
     if (!err)
         err = catalogue_open(&it->c, run, HISTORY_OF_LIMITS | HISTORY_OF_METRICS);
     if (err) {
@@ -110,11 +97,11 @@ int64_t run_view_newest(const struct run_view *v)
     return v->newest;
 }
 
-/* While a run goes on its start is known roughly; at its end it is that of its programs. */
+/* Until its first program is told to start, a run has no start. */
 static void renew_start(struct run_view *v)
 {
     int64_t started;
-    if (v->updates++ % START_UPDATES != 0 || read_start(v->run, &started) != 0 || started == v->started)
+    if (v->updates++ % START_UPDATES != 0 || rundb_read_start(v->run, &started) != 0 || started == v->started)
         return;
     v->started = started;
     v->restarts++;

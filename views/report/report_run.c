@@ -33,7 +33,7 @@ static void put_run(const struct report *r, struct json *j)
     json_text(j, "id", summary_property(s, "run"));
     json_text(j, "experiment", report_experiment_name(r));
     json_text(j, "state", verdict_run_name(r->verdict->run));
-    put_realtime(j, "started", r->verdict->started);
+    put_realtime(j, "started", summary_is_unstarted(s) ? 0 : r->verdict->started);
     put_realtime(j, "ended", r->verdict->ended);
     json_text(j, "ended_by", summary_property(s, "ended_by"));
     json_text(j, "imported", report_imported(r));

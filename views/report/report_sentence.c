@@ -31,8 +31,13 @@ static void say_run(const struct report *r, FILE *out)
     plain_text(name);
     if (report_imported(r) && r->verdict->run == RUN_ENDED)
         fprintf(out, "%s, imported, is of %s: ", name, took.s);
+    else if (r->verdict->run == RUN_RUNNING && summary_is_unstarted(r->summary))
+        fprintf(out, "%s is starting, and no program has been started yet; so far: ", name);
     else if (r->verdict->run == RUN_RUNNING)
         fprintf(out, "%s has been running for %s; so far: ", name, took.s);
+    else if (r->verdict->run == RUN_ABORTED && summary_is_unstarted(r->summary))
+        fprintf(out, "%s was aborted at %s, before a program was started; later events are unknown; until then: ", name,
+                date_text(r->verdict->started + r->verdict->duration).s);
     else if (r->verdict->run == RUN_ABORTED)
         fprintf(out, "%s was aborted at %s, %s after its start; later events are unknown; until then: ", name,
                 date_text(r->verdict->started + r->verdict->duration).s, took.s);
@@ -469,7 +474,8 @@ static void print_start(const struct report *r, FILE *out)
     if (r->verdict->started <= 0 || !gmtime_r(&seconds, &utc) ||
         strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", &utc) == 0)
         return;
-    fprintf(out, "Started %s.%03d UTC; the times below are since then.\n", date,
+    fprintf(out, "%s %s.%03d UTC; the times below are since then.\n",
+            summary_is_unstarted(r->summary) ? "No program was started; the run began" : "Started", date,
             (int)(r->verdict->started % CLOCK_S / CLOCK_MS));
 }
 

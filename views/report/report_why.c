@@ -111,10 +111,8 @@ int report_why_open(const struct summary *s, struct why_limits *w)
 
 struct why_page report_why_page(const char *run, bool running, const struct summary *s)
 {
-    return (struct why_page){.run = run,
-                             .started = saturate_ns(summary_property_number(s, "started")),
-                             .goes_on = running,
-                             .several_nodes = s->node_count > 1};
+    return (struct why_page){
+        .run = run, .started = summary_start(s), .goes_on = running, .several_nodes = s->node_count > 1};
 }
 
 /* The questions of the limits that were violated; those that are not known to have held are not passed over. Returns 0
