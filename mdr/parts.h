@@ -230,7 +230,8 @@ enum message_partial_state {
 struct message_partial {
     uint32_t limit;                   /* index in the experiment's list */
     enum message_partial_state state; /* none: it contributes nothing, but with others what ended processes left */
-    double value;  /* for a quotient: the numerator; of a sum that is unknown: it is at least so much, if above 0 */
+    double value;  /* for a quotient: the numerator; of a sum that is unknown: it is at least so much, if above 0; of a
+                    * least or largest value that is unknown: that of a part of the window, if not 0 */
     double over;   /* the denominator; else 0 */
     double unsure; /* half-width of the uncertainty of `value` */
     /* ns since the last record of its aspect; 0: there is one since the last instant, or one of another aspect while

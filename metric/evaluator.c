@@ -51,6 +51,7 @@ int evaluator_start(struct evaluator *e, const struct experiment_metric *metric)
     if (e->metric)
         return 0;
     e->unknown_until = INT64_MIN;
+    e->since = INT64_MAX;
     if (metric->kind == METRIC_RATE || metric->kind == METRIC_COUNT)
         err = rate_new(metric->window, metric->where, &e->rate);
     else if (metric->kind == METRIC_HISTOGRAM)
@@ -92,6 +93,7 @@ void evaluator_reset(struct evaluator *e)
     e->level = 0;
     e->began = false;
     e->unknown_until = INT64_MIN;
+    e->since = INT64_MAX;
 }
 
 static void take_records(struct evaluator *e, const struct packet_run *run, const struct statistic_field *field,
@@ -258,6 +260,12 @@ static void add_silence(struct evaluator *e, int64_t now)
     e->silent = 0;
 }
 
+void evaluator_since(struct evaluator *e, int64_t at)
+{
+    if (e->since == INT64_MAX)
+        e->since = at;
+}
+
 void evaluator_count(struct evaluator *e, uint64_t attempts, int64_t now)
 {
     if (e->rate)
@@ -308,6 +316,8 @@ void evaluator_take(struct evaluator *e, int64_t now)
     if (e->metric && experiment_metric_is_of_arrivals(e->metric))
         add_silence(e, now);
     e->known = e->known && isfinite(e->value); /* a mean of very large numbers may overflow */
+    e->partial = e->known && e->statistic && !statistic_is_whole(e->statistic, e->since, now);
+    e->known = e->known && !e->partial;
     e->joint = e->rate && e->metric->kind == METRIC_COUNT ? (double)all : e->value;
     e->open = !e->known && e->rate && rate_is_open(e->rate, now);
     e->least = least_of(e, now);
@@ -357,7 +367,9 @@ static void partial_of_statistic(struct evaluator *e, int64_t now, struct messag
 {
     uint64_t count = 0;
     double sum;
-    partial->state = now < e->unknown_until ? PARTIAL_UNKNOWN : PARTIAL_NONE;
+    partial->state = now < e->unknown_until || e->partial ? PARTIAL_UNKNOWN : PARTIAL_NONE;
+    if (e->partial && (e->metric->kind == METRIC_MIN || e->metric->kind == METRIC_MAX))
+        partial->value = e->value; /* all of the window holds it, too */
     if (!e->known)
         return;
     partial->state = PARTIAL_KNOWN;

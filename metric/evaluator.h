@@ -25,6 +25,7 @@ struct evaluator {
     struct ratio *ratio;
     struct buckets *buckets; /* of METRIC_HISTOGRAM, which has no value: who records the counts sets them to 0 */
     uint64_t level;          /* of METRIC_EN_ROUTE: records under way */
+    int64_t since;           /* evaluator_since(); INT64_MAX: not called */
     /* Of times between records: */
     bool began;
     int64_t unknown_until; /* until then a time across missing records is in the window */
@@ -34,7 +35,8 @@ struct evaluator {
     uint64_t ns;           /* ... over so long a time */
     /* At the last evaluator_take(). */
     bool known;
-    bool open; /* not known, and there is a value: records of the window have not come */
+    bool open;    /* not known, and there is a value: records of the window have not come */
+    bool partial; /* not known, and `value` is that of a window that began before `since` */
     double value, resolution;
     double joint; /* what it is in a metric of two: numbers of records are of one and the same time */
     double least; /* of a rate or count that is not known: it is this at least; else 0 */
@@ -72,6 +74,12 @@ void evaluator_blind(struct evaluator *e, struct arrivals *a, int64_t now);
 
 /** After its latest record, `silent` ns passed without another one: for the next evaluator_take(), which forgets it. */
 void evaluator_silence(struct evaluator *e, int64_t silent);
+
+/**
+ * From `at` on all records are seen; the first call counts, until evaluator_reset(). Where windows follow one another,
+ * a statistic of one that began earlier is unknown, as a rate is by its counter.
+ */
+void evaluator_since(struct evaluator *e, int64_t at);
 
 /** Takes in the counter of attempts of the metric's aspect. */
 void evaluator_count(struct evaluator *e, uint64_t attempts, int64_t now);

@@ -447,6 +447,11 @@ bool statistic_value(struct statistic *s, int64_t now, double *value, int64_t *n
     return has;
 }
 
+bool statistic_is_whole(const struct statistic *s, int64_t since, int64_t now)
+{
+    return !s->tumbles || oldest_time(s, now) >= since;
+}
+
 uint64_t statistic_count(const struct statistic *s, int64_t now)
 {
     uint64_t count = 0;

@@ -69,6 +69,9 @@ int statistic_new(enum statistic_kind kind, double share, int64_t window, struct
 /** Before the first number: its windows follow one another. Of a quantile they need twice the memory. BEZEL_ENOMEM: no
  * memory for that. */
 int statistic_tumble(struct statistic *s) BEZEL_MUST_CHECK;
+
+/** Whether all of the window whose value is that at `now` lies behind `since`, or it is one that slides. */
+bool statistic_is_whole(const struct statistic *s, int64_t since, int64_t now);
 void statistic_free(struct statistic *s);
 
 /** Drops all values. */

@@ -64,9 +64,7 @@ int64_t agent_settling(const struct experiment *e, const struct experiment_limit
 static bool agent_hole_shows(const struct experiment *e, const struct experiment_limit *limit)
 {
     const struct experiment_metric *m = limit->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[limit->metric];
-    return !m || experiment_metric_is_built_in(m->kind) ||
-           (m->kind == METRIC_MAX && limit->compare == COMPARE_AT_MOST) ||
-           (m->kind == METRIC_MIN && limit->compare == COMPARE_AT_LEAST);
+    return !m || experiment_metric_is_built_in(m->kind) || agent_record_breaks(m, limit);
 }
 
 int64_t agent_reach(const struct experiment *e, const struct experiment_limit *limit)
@@ -277,6 +275,7 @@ static void agent_read_beginning(struct agent *agent, struct agent_process *p, i
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
         struct agent_process *owner = agent_owner(agent, p, m);
         evaluator_count(&owner->readings[m], owner->sources[aspect].attempts, p->began);
+        evaluator_since(&owner->readings[m], p->began);
     }
 }
 
@@ -453,11 +452,13 @@ void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now)
     int aspect = watch % WATCH_ASPECTS;
     agent_source_read(&p->sources[aspect], attempts, now, &agent->node.sources[aspect]);
     bool sees = agent_setting(agent).on && !agent_sheds(agent, agent->aspect_name[aspect]);
-    for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m])
+    for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
+        evaluator_since(&agent_owner(agent, p, m)->readings[m], now);
         if (!experiment_metric_is_of_arrivals(&agent->experiment->metrics[m]))
             evaluator_count(&p->readings[m], attempts, now);
         else if (!sees)
             evaluator_blind(&agent_owner(agent, p, m)->readings[m], &p->arrivals[m], now);
+    }
 }
 
 void agent_count_all(struct agent *agent, int slot, uint64_t attempts)

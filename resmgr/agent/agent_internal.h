@@ -85,6 +85,12 @@ uint32_t agent_samplers_of(enum experiment_sampler sampler);
 /* Whether the node goes on with what its processes made that have ended: it is added to what other nodes have. */
 bool agent_outlives(const struct agent *agent, int metric);
 
+/* Whether one record beyond the bound breaks the limit, whatever else is in the window. */
+static inline bool agent_record_breaks(const struct experiment_metric *m, const struct experiment_limit *limit)
+{
+    return m->kind == (limit->compare == COMPARE_AT_MOST ? METRIC_MAX : METRIC_MIN);
+}
+
 /* NULL: there is none in `slot`. */
 static inline struct agent_process *agent_process(const struct agent *agent, int slot)
 {

@@ -68,8 +68,12 @@ static void agent_read_silences(const struct agent *agent, struct agent_process 
 void agent_evaluate(struct agent *agent, int64_t now)
 {
     for (uint32_t i = 0; i < agent->aspects; i++)
-        for (int m = agent->aspect_metric[i]; m != NO_METRIC; m = agent->next_metric[m])
-            evaluator_count(&agent->node.readings[m], agent->node.sources[i].attempts, now);
+        for (int m = agent->aspect_metric[i]; m != NO_METRIC; m = agent->next_metric[m]) {
+            const struct agent_source *s = &agent->node.sources[i];
+            evaluator_count(&agent->node.readings[m], s->attempts, now);
+            if (s->watchers == 0 && now - s->emptied > agent->experiment->metrics[m].window)
+                agent->node.readings[m].since = INT64_MAX; /* its first window begins with the next process */
+        }
     agent_read_silences(agent, &agent->node, now);
     agent_read(agent, &agent->node, now);
     for (int slot = 0; slot < agent->slots; slot++)
@@ -138,6 +142,13 @@ static double agent_at_least(const struct agent *agent, int metric, int64_t now)
                     : agent->node.readings[metric].least;
 }
 
+/* Whether the reading breaks the limit, though its window is not whole. */
+static bool agent_breaks_early(const struct agent *agent, const struct experiment_limit *l, const struct evaluator *r)
+{
+    return r->partial && agent_record_breaks(&agent->experiment->metrics[l->metric], l) &&
+           (l->compare == COMPARE_AT_MOST ? r->value > l->bound : r->value < l->bound);
+}
+
 static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agent_process *p, int slot, int64_t now)
 {
     int metric = agent->experiment->limits[limit].metric;
@@ -145,7 +156,8 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
     int64_t silent = agent_metric_silence(agent, p, metric, now);
     bool at_most = agent->experiment->limits[limit].compare == COMPARE_AT_MOST;
     bool of_node = p == &agent->node, misses = of_node && agent_misses(agent, metric, at_most, now);
-    struct limit_judge_value v = {.known = r->known && !misses && (!of_node || agent_is_anew(agent, metric, now)),
+    bool known = r->known || agent_breaks_early(agent, &agent->experiment->limits[limit], r);
+    struct limit_judge_value v = {.known = known && !misses && (!of_node || agent_is_anew(agent, metric, now)),
                                   .value = r->value,
                                   .resolution = r->resolution,
                                   .least = of_node ? agent_at_least(agent, metric, now) : r->least};

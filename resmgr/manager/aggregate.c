@@ -133,10 +133,15 @@ static bool is_sane(const struct message_partial *p, enum experiment_join join)
            (join == JOIN_HISTOGRAM && p->state == PARTIAL_KNOWN) == (p->buckets > 0);
 }
 
-/* Whether a node knows only that its part of a sum is at least so much: the others may decide with that. */
+/*
+ * Whether a node knows only that its part of a sum is at least so much, or of what records its least or largest value
+ * is: the others may decide with that.
+ */
 static bool has_least(const struct message_partial *p, enum experiment_join join)
 {
-    return p && p->state != PARTIAL_KNOWN && join == JOIN_SUM && isfinite(p->value) && p->value > 0 && p->silent >= 0;
+    bool is_extreme = join == JOIN_LEAST || join == JOIN_MOST;
+    return p && p->state != PARTIAL_KNOWN && (join == JOIN_SUM ? p->value > 0 : is_extreme && p->value != 0) &&
+           isfinite(p->value) && p->silent >= 0;
 }
 
 static void add(struct aggregate_value *all, double *over, const struct message_partial *p, enum experiment_join join)

@@ -202,6 +202,15 @@ static bool was_steered(const struct summary *s, uint32_t node)
     return false;
 }
 
+bool rejudge_saw_begin(const struct summary *s, const struct summary_process *p)
+{
+    for (size_t i = 0; i < s->process_count; i++)
+        if (s->processes[i].node == p->node && s->processes[i].role == ROLE_DAEMON &&
+            s->processes[i].started <= p->started)
+            return true;
+    return false;
+}
+
 /* Why the stored records of `p`, which has book `b` of the metric's aspect, do not suffice; NULL: they may. */
 static const char *lacking(const struct summary *s, const struct summary_process *p, const struct summary_book *b)
 {

@@ -49,6 +49,9 @@ int rejudge_chosen(const char *run, struct summary *s, const struct experiment *
 int rejudge_intervals(const char *run, struct summary *s, const struct experiment *e, int64_t budget,
                       struct interval_table *t) BEZEL_MUST_CHECK;
 
+/** Whether the daemon of its node was there when process `p` began, and has seen it from then on. Pure. */
+bool rejudge_saw_begin(const struct summary *s, const struct summary_process *p);
+
 /** Adds to the row of its limit what was found of gap `g`, which is judged. Pure. */
 void rejudge_take_gap(struct summary *s, const struct experiment *e, const struct history_gap *g);
 

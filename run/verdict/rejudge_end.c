@@ -12,6 +12,7 @@
 #include "base/saturate.h"
 #include "resmgr/agent/agent.h"
 #include "run/read/run_reader.h"
+#include "run/verdict/rejudge.h"
 #include "run/verdict/verdict.h"
 
 #include <math.h>
@@ -60,6 +61,38 @@ static size_t end_maker(const struct end_reading *r, const struct record_item *i
     while (p < end && (r->s->processes[p].row != item->process->row || r->s->processes[p].role != ROLE_SUT))
         p++;
     return p < end ? p : r->s->process_count;
+}
+
+static bool is_of_arrivals(const struct experiment *e, int metric)
+{
+    const struct experiment_metric *m = &e->metrics[metric];
+    for (int i = 0; m->operands && i < 2; i++)
+        if (is_of_arrivals(e, experiment_metric_operand(e, m, i)))
+            return true;
+    return experiment_metric_is_of_arrivals(m);
+}
+
+/* From then on all records have to be read; of times between records, or from one to the next, all of the run. */
+static int64_t end_needs(const struct end_reading *r)
+{
+    const struct experiment_limit *l = &r->e->limits[r->limit];
+    int64_t lead = saturate_add(2 * experiment_limit_window(r->e, l), l->persistence);
+    return is_of_arrivals(r->e, l->metric) ? INT64_MIN : saturate_add(r->last, -lead);
+}
+
+/* Since when process `p`, of which a first record at `time` is read, counts: before that, or as long as matters. */
+static int64_t end_began(const struct end_reading *r, size_t p, int64_t time)
+{
+    const struct summary_process *is = &r->s->processes[p];
+    int64_t from = end_needs(r), began = saturate_add(time, -1);
+    if (from == INT64_MIN)
+        return began;
+    if (rejudge_saw_begin(r->s, is))
+        began = end_time(r, p, is->started);
+    for (size_t b = 0; b < is->book_count; b++)
+        if (is->books[b].stored > 0 && end_time(r, p, is->books[b].first_ns) <= from)
+            began = from;
+    return began > from ? began : from;
 }
 
 static void end_read_counters(struct end_reading *r, int64_t now)
@@ -121,7 +154,7 @@ static int end_take(struct end_reading *r, const struct record_item *item)
         return 0;
     if (r->slots[p] == NO_SLOT) {
         r->slots[p] = agent_process_add(r->agent, r->s->processes[p].name);
-        agent_process_began(r->agent, r->slots[p], time - 1); /* its first record counts, too */
+        agent_process_began(r->agent, r->slots[p], end_began(r, p, time)); /* its first record counts, too */
     }
     if (r->slots[p] < 0)
         return r->slots[p];
@@ -142,42 +175,22 @@ static int end_take(struct end_reading *r, const struct record_item *item)
     return 0;
 }
 
-static bool tumbles(const struct experiment *e, int metric)
-{
-    const struct experiment_metric *m = &e->metrics[metric];
-    for (int i = 0; m->operands && i < 2; i++)
-        if (tumbles(e, experiment_metric_operand(e, m, i)))
-            return true;
-    return m->tumbles;
-}
-
-/* Of windows that follow one another, the value is that of the one before: the last one ends after the last record. */
+/*
+ * Of windows that follow one another, the value is that of the one before: the last one ends after the last record, and
+ * is judged as far as a record, or a number of records, breaks the limit whatever else would be in it.
+ */
 static void end_next_window(struct end_reading *r)
 {
     const struct experiment_limit *l = &r->e->limits[r->limit];
-    if (!tumbles(r->e, l->metric) || l->persistence > 0)
+    const struct experiment_metric *m = &r->e->metrics[l->metric];
+    bool breaks =
+        experiment_metric_is_counted(m) || m->kind == (l->compare == COMPARE_AT_MOST ? METRIC_MAX : METRIC_MIN);
+    if (!m->tumbles || !breaks || l->persistence > 0)
         return;
     double value = end_value(r, saturate_add(r->last, experiment_limit_window(r->e, l)));
     r->value = l->compare == COMPARE_AT_LEAST ? fmin(r->value, value) : fmax(r->value, value);
     bool broken = l->compare == COMPARE_AT_LEAST ? r->value < l->bound : r->value > l->bound;
     r->broken = broken ? r->last : INT64_MAX;
-}
-
-static bool is_of_arrivals(const struct experiment *e, int metric)
-{
-    const struct experiment_metric *m = &e->metrics[metric];
-    for (int i = 0; m->operands && i < 2; i++)
-        if (is_of_arrivals(e, experiment_metric_operand(e, m, i)))
-            return true;
-    return experiment_metric_is_of_arrivals(m);
-}
-
-/* From then on all records have to be read; of times between records, or from one to the next, all of the run. */
-static int64_t end_needs(const struct end_reading *r)
-{
-    const struct experiment_limit *l = &r->e->limits[r->limit];
-    int64_t lead = saturate_add(2 * experiment_limit_window(r->e, l), l->persistence);
-    return is_of_arrivals(r->e, l->metric) ? INT64_MIN : saturate_add(r->last, -lead);
 }
 
 static bool end_read(struct end_reading *r)

@@ -20,6 +20,7 @@
 #include "resmgr/agent/agent.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
+#include "run/verdict/rejudge.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -120,13 +121,8 @@ static void replay_watch(struct replay *r, struct replay_process *p, const struc
  */
 static int64_t replay_began(const struct replay *r, const struct replay_process *p)
 {
-    int64_t node = INT64_MAX, started = replay_time(r, p->p->node, p->p->started);
-    for (size_t i = 0; i < r->s->process_count; i++) {
-        const struct summary_process *of = &r->s->processes[i];
-        if (of->node == p->p->node && of->role == ROLE_DAEMON && of->started < node)
-            node = of->started;
-    }
-    if (p->begin <= r->from || p->p->started < node)
+    int64_t started = replay_time(r, p->p->node, p->p->started);
+    if (p->begin <= r->from || !rejudge_saw_begin(r->s, p->p))
         return 0;
     return started > r->from ? started : r->from;
 }

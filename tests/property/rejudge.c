@@ -9,6 +9,8 @@
 #include "run/verdict/rejudge.h"
 #include "tests/lib/rejudge_scene.h"
 
+static bool saw_begin; /* an agent knows since when it has seen a worker, and not only from its first instant on */
+
 /* ---- agents ------------------------------------------------------------------------------------------------------ */
 
 static void watcher_start(struct watcher *w, const struct scene *s)
@@ -31,6 +33,8 @@ static void watcher_step(struct watcher *w, const struct scene *s, int64_t now)
         if (w->slot[i] < 0) {
             w->slot[i] = agent_process_add(w->agent, of->process->name);
             assert_true(w->slot[i] >= 0);
+            if (saw_begin)
+                agent_process_began(w->agent, w->slot[i], of->times[0] - 1);
             w->watch[i] = agent_watch(w->agent, w->slot[i], &a);
         }
         for (; w->taken[i] < of->count && of->times[w->taken[i]] <= now; w->taken[i]++)
@@ -379,15 +383,19 @@ static double value_at_end(const struct scene *s, int i, int p)
     struct watcher w;
     int64_t end = s->workers[p].times[s->workers[p].count - 1];
     double value = NAN;
+    const struct experiment_metric *m = &s->metrics[s->limits[i].metric];
+    bool breaks = m->kind == (s->limits[i].compare == COMPARE_AT_MOST ? METRIC_MAX : METRIC_MIN);
     watcher_start(&w, s);
+    saw_begin = true;
     for (int64_t now = s->begin; now < end; now += EVERY)
         watcher_step(&w, s, now);
     watcher_step(&w, s, end);
+    saw_begin = false;
     agent_metric(w.agent, (uint32_t)s->limits[i].metric, s->metrics[s->limits[i].metric].per_process ? w.slot[p] : -1,
                  &value);
-    if (s->metrics[s->limits[i].metric].tumbles) { /* that was the window before the last one, which ends behind it */
+    if (m->tumbles && breaks) { /* that was the window before the last one, which ends behind it */
         double last = NAN;
-        agent_evaluate(w.agent, end + s->metrics[s->limits[i].metric].window);
+        agent_evaluate(w.agent, end + m->window);
         agent_metric(w.agent, (uint32_t)s->limits[i].metric,
                      s->metrics[s->limits[i].metric].per_process ? w.slot[p] : -1, &last);
         value = s->limits[i].compare == COMPARE_AT_LEAST ? fmin(value, last) : fmax(value, last);

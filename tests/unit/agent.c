@@ -486,6 +486,60 @@ TEST_WITH(NULL, end, records_that_do_not_meet_the_condition_do_not_count)
 
 /* Of ten records a step one is slow: a limit on the ratio is judged by process, and unknown while no record is there.
  */
+/* Steps until `span` has passed, with a record of delay `value` at each. */
+static void show_until(int number, uint64_t *attempts, int64_t span, double value)
+{
+    for (int64_t until = now + span; now < until;) {
+        agent_records(agent, number, ONE_RECORD(now + EVERY, 3, ((uint64_t[]){1, bits(value), 0})), now + EVERY);
+        agent_count(agent, number, ++*attempts, now + EVERY);
+        step_once(1);
+    }
+}
+
+/*
+ * Windows follow one another, and a process begins within one, at a known time or not, with values beyond the bound.
+ * Only a least value says of a part of the window that the whole breaks the limit. The next window is judged.
+ */
+TEST_WITH(NULL, end, a_window_in_which_a_process_began_is_not_judged_unless_a_record_decides)
+{
+    static const enum experiment_metric_kind kinds[] = {METRIC_MEAN,  METRIC_MIN,      METRIC_LAST,
+                                                        METRIC_FIRST, METRIC_QUANTILE, METRIC_PERCENT};
+    for (size_t way = 0; way < 4 * sizeof kinds / sizeof *kinds; way++) {
+        struct experiment_metric m =
+            chosen(kinds[way / 4], kinds[way / 4] == METRIC_PERCENT ? "delay > 15" : "delay < 100");
+        uint64_t attempts = 0;
+        m.tumbles = true;
+        m.per_process = way % 2;
+        m.share = 0.5;
+        begin_with(m, hold(0, COMPARE_AT_LEAST, 20), POLICY_NONE);
+        limits[0].kind = LIMIT_EXPECT;
+        now += 6 * EVERY;
+        int slot = agent_process_add(agent, "client");
+        if (way % 4 >= 2)
+            agent_process_began(agent, slot, now);
+        int number = agent_watch(agent, slot, &shows);
+        show_until(number, &attempts, 3 * EVERY, 10);
+        show_until(number, &attempts, CLOCK_S, 30); /* from the end of the first window on */
+        assert_int_equal(out->limits[0].violated, kinds[way / 4] == METRIC_MIN ? CLOCK_S : 0);
+        assert_int_equal(out->limits[0].held, 0);
+        show_until(number, &attempts, CLOCK_S, 10);
+        assert_int_equal(out->limits[0].held, CLOCK_S);
+        show_until(number, &attempts, CLOCK_S, 30);
+        assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+        agent_process_remove(agent, slot);
+        now += INT64_C(27) * EVERY;
+        slot = agent_process_add(agent, "next");
+        number = agent_watch(agent, slot, &shows);
+        attempts = 0;
+        show_until(number, &attempts, 3 * EVERY, 10);
+        int64_t violated = out->limits[0].violated;
+        show_until(number, &attempts, CLOCK_S, 30);
+        assert_int_equal(out->limits[0].violated - violated, kinds[way / 4] == METRIC_MIN ? CLOCK_S : 0);
+        agent_free(agent);
+        agent = NULL;
+    }
+}
+
 TEST_WITH(NULL, end, a_ratio_of_two_metrics_is_each_process_s_own)
 {
     static char slow[] = "slow", rate[] = "rate", part[] = "part";

@@ -117,7 +117,9 @@ TEST_WITH(start, end, what_is_missing_leaves_the_value_unknown)
     assert_true(isnan(joined(METRIC_COUNT, known(15, 0), unknown, at_least(5)))); /* 20 at least, and 20 are allowed */
     assert_true(joined(METRIC_COUNT, known(15, 0), unknown, at_least(6)) == 21);
     assert_true(joined(METRIC_COUNT, at_least(21), nothing, nothing) == 21);
-    assert_true(isnan(joined(METRIC_MAX, at_least(21), nothing, nothing)));
+    assert_true(isnan(joined(METRIC_MEAN, at_least(21), nothing, nothing)));
+    assert_true(isnan(joined(METRIC_MAX, at_least(20), known(15, 0), nothing)));
+    assert_true(joined(METRIC_MAX, at_least(21), known(15, 0), nothing) == 21); /* of a part of its window */
     assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{7}}).missing.words[0], 1);
     assert_true(joined(METRIC_RATE, known(1, 0), known(1, 0), known(1, 0)) == 3);
     assert_false(aggregate_join(w, 0, (struct aggregate_nodes){{6}}).known); /* node 0 is not heard */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "mdr/manage.h"
 #include "mdr/message.h"
+#include "tests/lib/one_record.h"
 #include "tests/lib/test.h"
 
 #include <math.h>
@@ -205,6 +206,34 @@ TEST_WITH(start, end, a_number_of_chosen_records_that_have_not_come_is_open)
         step(5);
     }
     assert_int_equal(agent_partial(agent, RATE).state, PARTIAL_OPEN);
+    metrics[RATE] = was;
+}
+
+/* Windows follow one another, and the process begins within one. */
+TEST_WITH(start, end, a_part_of_a_window_tells_its_extreme_and_is_unknown)
+{
+    static char level[] = "level";
+    static const struct dict_aspect aspect = {
+        .id = 1, .name = "tick", .field_count = 1, .fields = {{.type = DICT_INT64, .name = "level", .unit = "1"}}};
+    struct experiment_metric was = metrics[RATE];
+    for (int largest = 0; largest < 2; largest++) {
+        agent_free(agent);
+        metrics[RATE].kind = largest ? METRIC_MAX : METRIC_MEAN;
+        metrics[RATE].field = level;
+        metrics[RATE].tumbles = true;
+        assert_int_equal(agent_new(&e, 0, &agent), 0);
+        now += 5 * EVERY - now % CLOCK_S; /* in the middle of a window */
+        int watch = agent_watch(agent, agent_process_add(agent, "app"), &aspect);
+        for (int i = 0; i < 25; i++) {
+            const uint64_t value = 20 + (uint64_t)i;
+            agent_records(agent, watch, ONE_RECORD(now + EVERY, 1, &value), now + EVERY);
+            agent_count(agent, watch, (uint64_t)i, now + EVERY);
+            step(5);
+            struct message_partial is = agent_partial(agent, RATE);
+            assert_int_equal(is.state, i < 4 ? PARTIAL_NONE : i < 14 ? PARTIAL_UNKNOWN : PARTIAL_KNOWN);
+            assert_true(i < 4 || i >= 14 || is.value == (largest ? 23 : 0));
+        }
+    }
     metrics[RATE] = was;
 }
 
