@@ -368,10 +368,13 @@ static void add_late(struct aggregate *a, int64_t now)
             put(&a->missing, i);
 }
 
-/* Whether programs have made records that limit `i` is about. */
+/* Whether programs have made records that limit `i` is about; of an interval, whether the collector has its value. */
 static bool any_made(const struct aggregate *a, uint32_t i)
 {
     int metric = a->experiment->limits[i].metric;
+    const struct aggregate_value *v = &a->limits[i].value;
+    if (experiment_limit_is_on_interval(a->experiment, &a->experiment->limits[i]))
+        return v->known || is_open(v->lack);
     if (metric < 0 || !a->experiment->metrics[metric].aspect)
         return false;
     for (uint32_t node = 0; node < a->experiment->node_count; node++) {

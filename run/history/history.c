@@ -267,6 +267,8 @@ void history_observe(struct history *h, const struct builtin_observation *o)
     if (!s)
         return;
     follow_gap(h, s, o->at, o->gap);
+    if (s->judged_from == 0 && (o->state != UNKNOWN || o->gap > 0))
+        s->judged_from = o->gap > 0 ? saturate_sub(o->at, o->gap) : o->at;
     add_value(h, s, o->at, o->value, o->state == VIOLATED);
     count_value(s, o->at, o->value);
     follow_state(h, s, o->at, o->state == VIOLATED, o->value);

@@ -40,10 +40,11 @@ struct history_series {
     double mean, min, max, last;  /* of these; NaN: there is none */
     double sum;
     struct history_columns columns;
-    int64_t known_at; /* the time of `last` */
-    int64_t last_at;  /* of a limit: of the value that came last ... */
-    bool last_known;  /* ... whether the limit was held or violated then ... */
-    size_t open;      /* ... and the number of its open violation, from 1; 0: none */
+    int64_t known_at;    /* the time of `last` */
+    int64_t last_at;     /* of a limit: of the value that came last ... */
+    bool last_known;     /* ... whether the limit was held or violated then ... */
+    size_t open;         /* ... and the number of its open violation, from 1; 0: none */
+    int64_t judged_from; /* of a limit: the first value that was held or violated, or the gap before it; 0: none */
 };
 
 /** From the first observation that found it to the first that did not, or the last one. */
@@ -63,6 +64,7 @@ struct history_gap {
     int64_t begin, end;
     int64_t cut;                     /* ns before `begin` that bezeld counted as well: it has a limit observed there */
     bool restarted;                  /* bezeld was not running; else it did not come to judge */
+    bool early;                      /* programs recorded, and the manager did not judge yet */
     bool never;                      /* the limit was not judged at any time of the run */
     bool late;                       /* most of it was unknown, as records came behind the windows that had them */
     bool judged;                     /* the next three are known, and are the gap */

@@ -276,6 +276,117 @@ static const char *why_not(const struct summary *s, const struct experiment *e, 
     return why;
 }
 
+/* ---- before the manager ------------------------------------------------------------------------------------------ */
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The first record that metric `metric` has on any node, run's time; of two metrics, when both have one. INT64_MAX:
+ * none. */
+static int64_t first_record(const struct summary *s, const struct experiment *e, int metric)
+{
+    const struct experiment_metric *m = &e->metrics[metric];
+    const char *aspect = experiment_metric_aspect(m, 0);
+    int64_t first = INT64_MAX;
+    if (m->operands) {
+        int64_t a = first_record(s, e, experiment_metric_operand(e, m, 0));
+        int64_t b = first_record(s, e, experiment_metric_operand(e, m, 1));
+        return a > b ? a : b;
+    }
+    for (size_t i = 0; i < s->process_count && aspect; i++)
+        for (size_t b = 0; b < s->processes[i].book_count; b++) {
+            const struct summary_book *book = &s->processes[i].books[b];
+            if (is_judged(&s->processes[i], book) && strcmp(book->name, aspect) == 0)
+                first = least(first, run_time(s, s->processes[i].node, book->first_ns));
+        }
+    return first;
+}
+
+static int64_t total(const struct builtin_limit *l)
+{
+    return saturate_add(saturate_add(l->settling, l->held), saturate_add(l->violated, l->unknown));
+}
+
+/* The first judgements of limit `i`: of whichever node they came to first, and when they knew its state first. */
+struct beginning {
+    const struct history_series *heard, *known; /* NULL: none */
+    struct builtin_limit *row;                  /* of the first manager; NULL: none */
+};
+
+static struct beginning find_beginning(struct summary *s, uint32_t i)
+{
+    struct beginning is = {0};
+    for (size_t k = 0; k < s->series_count; k++) {
+        const struct history_series *of = &s->series[k];
+        if (of->limit != i || of->node >= s->node_count)
+            continue;
+        if (!is.heard || run_time(s, of->node, of->begin) < run_time(s, is.heard->node, is.heard->begin))
+            is.heard = of;
+        if (of->judged_from &&
+            (!is.known || run_time(s, of->node, of->judged_from) < run_time(s, is.known->node, is.known->judged_from)))
+            is.known = of;
+    }
+    for (size_t k = 0; k < s->limit_count && !is.row; k++)
+        is.row = s->limits[k].limit == i && s->limits[k].epoch > 0 ? &s->limits[k] : NULL;
+    return is;
+}
+
+/* Adds gap `g` of run times, in the row to which it belongs. So much of it as `counted` is unknown there already. */
+static int add_early(struct summary *s, struct builtin_limit *row, struct history_gap g, int64_t ahead, int64_t counted)
+{
+    int64_t length = saturate_sub(g.end, g.begin);
+    if (!grow_to(&s->gaps, s->gap_count + 1, sizeof *s->gaps))
+        return BEZEL_ENOMEM;
+    g.end = saturate_sub(g.end, ahead);
+    g.begin = saturate_sub(g.end, length);
+    memmove(s->gaps + 1, s->gaps, s->gap_count++ * sizeof *s->gaps);
+    s->gaps[0] = g;
+    row->unknown = saturate_add(row->unknown, length > counted ? length - counted : 0);
+    row->unjudged = saturate_add(row->unjudged, length);
+    return 0;
+}
+
+/*
+ * Programs record while the manager is still starting, or before it has heard of them. The time from their first record
+ * until limit `i` was known becomes a gap, unless the manager judged before that record: then no window may have been
+ * full yet. Some of what the first instant stands for may count besides: it ends where that is seen, or before all that
+ * the row has judged. The adaptation that `hold` waits for begins with the manager.
+ */
+static int find_early(struct summary *s, const struct experiment *e, uint32_t i)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    struct beginning is = find_beginning(s, i);
+    int64_t first = l->metric == LIMIT_ON_SENSOR_CPU ? INT64_MAX : first_record(s, e, l->metric);
+    if (!is.known || !is.row || first == INT64_MAX)
+        return 0;
+    int64_t at = run_time(s, is.row->node, is.row->at), seen = run_time(s, is.known->node, is.known->judged_from);
+    int64_t all = total(is.row), known = least(seen, saturate_sub(at, all - is.row->unknown + is.row->unjudged));
+    int64_t began = least(run_time(s, is.heard->node, is.heard->begin), saturate_sub(at, all));
+    int64_t full = saturate_add(2 * experiment_limit_window(e, l), agent_reach(e, l));
+    if (known <= first || (began <= first && known - first <= full))
+        return 0;
+    if (l->kind == LIMIT_HOLD) {
+        is.row->settling = saturate_add(is.row->settling, began > first ? began - first : 0);
+        return 0;
+    }
+    struct history_gap g = {.node = is.known->node, .limit = i, .begin = first, .end = known, .early = true};
+    if (!experiment_limit_is_on_interval(e, l) && why_not(s, e, &g)) /* no value need have been known from then on */
+        g.end = known = began;
+    if (g.begin >= g.end)
+        return 0;
+    return add_early(s, is.row, g, seen - is.known->judged_from, began < known ? known - began : 0);
+}
+
+static int find_all_early(struct summary *s, const struct experiment *e)
+{
+    int err = 0;
+    for (uint32_t i = 0; i < e->limit_count && !s->judged_anew && !err; i++)
+        err = e->limits[i].global ? find_early(s, e, i) : 0;
+    return err;
+}
+
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
 /*
@@ -385,6 +496,9 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
 {
     struct replay_found found = {0};
     const char *ended = summary_property(s, "ended");
+    int err = find_all_early(s, e);
+    if (err)
+        return err;
     if (!ended || strtoll(ended, NULL, 10) == 0 || s->mirror.partial)
         return 0; /* not all of its records are there */
     bool any = false;
@@ -393,7 +507,7 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
         g->why = g->limit < e->limit_count ? why_not(s, e, g) : "the experiment has no such limit";
         any = any || !g->why;
     }
-    int err = any ? replay_gaps(run, s, e, &found) : 0;
+    err = any ? replay_gaps(run, s, e, &found) : 0;
     for (size_t i = 0; !err && i < s->gap_count; i++)
         if (s->gaps[i].judged)
             rejudge_take_gap(s, e, &s->gaps[i]);

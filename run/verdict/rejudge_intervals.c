@@ -349,16 +349,31 @@ static int begin_judges(struct interval_replay *r)
     return 0;
 }
 
-/* Whether judge `j`, of all records, knows of much more time than was judged or is a gap: no matter of instants. */
+static bool is_beyond(const struct experiment_limit *l, int64_t violated, int64_t of)
+{
+    return of > 0 && (double)violated / (double)of > l->tolerance;
+}
+
+/*
+ * Whether judge `j`, of all records, knows of much more time than was judged or is a gap, which is no matter of
+ * instants; or finds the limit violated for longer than its tolerance, where what was judged is within that.
+ */
 static bool tells_more(const struct interval_replay *r, const struct interval_judge *j)
 {
-    int64_t accounted = 4 * r->e->adapt.every, found = j->seen.held + j->seen.violated;
+    const struct experiment_limit *l = &r->e->limits[j->limit];
+    int64_t found = j->seen.held + j->seen.violated, accounted = 0, known = 0, violated = 0;
     for (size_t i = 0; i < r->s->limit_count; i++) {
         const struct builtin_limit *row = &r->s->limits[i];
-        if (row->limit == j->limit)
-            accounted = saturate_add(accounted, row->held + row->violated + row->settling + row->unjudged);
+        if (row->limit != j->limit)
+            continue;
+        violated = saturate_add(violated, row->violated);
+        known = saturate_add(known, row->held + row->violated + row->unjudged);
+        accounted = saturate_add(accounted, row->held + row->violated + row->settling + row->unjudged);
     }
-    return found > saturate_add(accounted, accounted / 8);
+    bool worse = l->kind == LIMIT_EXPECT && is_beyond(l, j->seen.violated, found + j->seen.unjudged) &&
+                 !is_beyond(l, violated, known);
+    accounted = saturate_add(accounted, 4 * r->e->adapt.every);
+    return worse || found > saturate_add(accounted, accounted / 8);
 }
 
 static void drop_rows(struct summary *s, uint32_t limit)

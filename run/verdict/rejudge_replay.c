@@ -651,6 +651,14 @@ static int by_gap(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
+/* Where the replay for a gap begins: its instants are those at the gap's begin, or at the end where none is there. */
+static int64_t replay_from(const struct replay *r, const struct replay_gap *g)
+{
+    int64_t every = r->e.adapt.every, lead = replay_lead(&r->e, &r->e.limits[g->gap->limit]);
+    int64_t from = saturate_add(g->begin, -lead), past = g->gap->early ? saturate_sub(g->end, from) % every : 0;
+    return past > 0 ? saturate_add(from, past - every) : from;
+}
+
 /* Gaps that are near each other, or too many, are judged in one reading. */
 static void replay_node(struct replay *r)
 {
@@ -661,7 +669,7 @@ static void replay_node(struct replay *r)
         r->until = INT64_MIN;
         for (r->last = r->first; r->last < r->count; r->last++) {
             const struct replay_gap *g = &r->gaps[r->last];
-            int64_t from = saturate_add(g->begin, -replay_lead(&r->e, &r->e.limits[g->gap->limit]));
+            int64_t from = replay_from(r, g);
             if (r->last > r->first && from > r->until && spans < SPANS_MOST)
                 break;
             r->from = from < r->from ? from : r->from;

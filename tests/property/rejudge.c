@@ -508,6 +508,94 @@ TEST(no_answer_is_given_that_is_not_known)
     assert_true(again > 0 && doubtful > 0);
 }
 
+/* ---- a manager that began late ----------------------------------------------------------------------------------- */
+
+/* What the agent without gaps says of all instants of a limit between two times. */
+static struct history_gap all_of(const struct scene *s, uint32_t limit, int64_t begin, int64_t end)
+{
+    struct history_gap sum = {.limit = limit, .begin = begin, .end = end};
+    return expected(s, &sum);
+}
+
+/* As nodes record the judgements of a manager that began at instant `begin`, which is violated and held as `states`. */
+static void begin_late(struct scene *s, struct history_series series[LIMITS], int64_t begin, int64_t end)
+{
+    for (uint32_t i = 0; i < LIMITS; i++) {
+        struct history_gap sum = all_of(s, i, begin, end);
+        int64_t known = begin + EVERY;
+        while (known <= end && s->states[(known - s->begin) / EVERY][i] == LIMIT_UNKNOWN)
+            known += EVERY;
+        series[i] =
+            (struct history_series){.limit = i, .begin = begin + EVERY, .judged_from = known <= end ? known : 0};
+        s->rows[i] = (struct builtin_limit){.limit = i,
+                                            .at = end,
+                                            .worst = NAN,
+                                            .held = sum.held,
+                                            .violated = sum.violated,
+                                            .unknown = sum.unknown,
+                                            .epoch = 1};
+    }
+    s->s.gaps = NULL;
+    s->s.gap_count = 0;
+    s->s.series = series;
+    s->s.series_count = LIMITS;
+}
+
+static int64_t first_of(const struct scene *s)
+{
+    int64_t first = INT64_MAX;
+    for (int w = 0; w < WORKERS; w++)
+        first = s->workers[w].times[0] < first ? s->workers[w].times[0] : first;
+    return first;
+}
+
+/* No time is left out: from the first record on, the rows are those of an agent that had been there. */
+static int64_t check_early(const struct scene *s, int run, uint32_t i, int64_t begin, int64_t end)
+{
+    const struct history_gap *g = NULL;
+    const struct builtin_limit *row = &s->rows[i];
+    struct history_gap all = all_of(s, i, first_of(s), end);
+    for (size_t k = 0; k < s->s.gap_count; k++)
+        g = s->s.gaps[k].limit == i ? &s->s.gaps[k] : g;
+    if (begin < first_of(s) || s->s.series[i].judged_from == 0)
+        return 0;
+    if (s->limits[i].kind == LIMIT_HOLD) {
+        assert_int_equal(row->settling, begin - first_of(s));
+        return 0;
+    }
+    assert_true(g && g->early && g->judged);
+    int64_t twice = row->held + row->violated + row->unknown - (end - first_of(s)), most = slack(s, g) + 2 * EVERY;
+    if (g->begin != first_of(s) || row->unjudged || twice < 0 || twice > EVERY || row->held < all.held - most ||
+        row->held > all.held + most || row->violated < all.violated - most || row->violated > all.violated + most)
+        fail_msg("run %d, limit %u on metric %d: held %g s, not %g s; violated %g s, not %g s; unknown %g s, not %g s; "
+                 "unjudged %g s",
+                 run, i, s->limits[i].metric, (double)row->held / 1e9, (double)all.held / 1e9,
+                 (double)row->violated / 1e9, (double)all.violated / 1e9, (double)row->unknown / 1e9,
+                 (double)all.unknown / 1e9, (double)row->unjudged / 1e9);
+    return g->violated;
+}
+
+TEST(what_was_recorded_before_the_manager_began_is_judged)
+{
+    static struct scene s;
+    struct history_series series[LIMITS];
+    int64_t violated = 0;
+    for (int run = 0; run < runs(); run++) {
+        apart = true;
+        scene_begin(&s, false, false);
+        watch(&s);
+        int64_t begin = s.begin + (int64_t)(1 + draw(60)) * EVERY, end = s.begin + LENGTH;
+        begin_late(&s, series, begin, end);
+        assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
+        for (uint32_t i = 0; i < LIMITS; i++)
+            violated += check_early(&s, run, i, begin, end);
+        free(s.s.gaps);
+        scene_end(&s);
+    }
+    printf("%.0f s before the manager's begin were violated\n", (double)violated / 1e9);
+    assert_true(violated > 0);
+}
+
 /* When the last worker ended that was silent for so long that limit `i` was violated; `end`: none was. */
 static int64_t end_of_hanging(const struct scene *s, int i, int64_t end)
 {

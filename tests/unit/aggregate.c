@@ -657,6 +657,17 @@ TEST_WITH(start_counted, end, a_late_first_judgement_of_nothing_leaves_none)
     assert_int_equal(aggregate_limit(w, 0)->unjudged, 0);
 }
 
+TEST_WITH(start_collected, end_collected, the_first_value_of_the_collector_stands_for_the_time_since_the_begin)
+{
+    w->began = now - EVERY;
+    (void)judge(value(21, 22));
+    assert_int_equal(aggregate_limit(w, 0)->violated, 2 * EVERY);
+    assert_int_equal(start_collected(NULL), 0);
+    w->began = now - 9 * EVERY;
+    (void)judge(value(1, 2));
+    assert_int_equal(aggregate_limit(w, 0)->unjudged, 10 * EVERY);
+}
+
 TEST_WITH(start_collected, end_collected, values_of_a_former_life_of_the_collector_are_not_taken)
 {
     struct message_values values = {.life = 6, .at = (uint64_t)now + 1, .count = 1, .list = {value(1, 2)}};

@@ -58,8 +58,10 @@ static const char *noted_cause(const struct report *r, const struct history_gap 
 static const char *gap_cause(const struct report *r, const struct history_gap *g)
 {
     const char *noted = noted_cause(r, g);
+    if (g->early)
+        return "programs had recorded before bezel-resmgr judged it";
     if (g->late)
-        return "records came later than its window";
+        return "bezel-resmgr saw less of it in time than its records tell";
     if (noted)
         return noted;
     if (r->summary->judged_anew)
