@@ -8,6 +8,7 @@
 #include "run/verdict/verdict.h"
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/saturate.h"
 #include "metric/arrivals.h"
 
@@ -444,6 +445,57 @@ static void judge_killed(struct verdict *v, const struct summary *s, const struc
     }
 }
 
+/* Whether process `p` still was when the run began to end, as far as is known. */
+static bool outlived(const struct verdict *v, const struct summary *s, const struct summary_process *p)
+{
+    const char *by = summary_property(s, "ended_by");
+    for (size_t i = 0; i < s->program_count; i++) {
+        const struct summary_program *g = &s->programs[i];
+        if (g->pid == p->pid && strcmp(g->node, s->nodes[p->node].name) == 0)
+            return run_time(s, p->node, saturate_add(p->started, g->ran)) >= v->ended &&
+                   !(by && strcmp(by, "processes") == 0);
+    }
+    return p->state == PROCESS_RUNNING;
+}
+
+/*
+ * By how much the time between two records exceeds the bound of limit `i`, ns, if process `k` was silent for so long: a
+ * mean, a quantile or the last one takes such a time in when the next record comes. 0 and less: not; or it is judged
+ * while it lasts, as the longest one and misses are. Of jitter without a period it is compared with the mean time.
+ */
+static double silence_exceeds(const struct summary *s, const struct experiment *e, uint32_t i, size_t k, int64_t silent)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    const struct summary_process *p = &s->processes[k];
+    bool is_jitter = m->arrivals == ARRIVALS_JITTER;
+    double usual = (double)m->period;
+    if (l->compare != COMPARE_AT_MOST || m->where || m->arrivals == ARRIVALS_NONE ||
+        (one_record_breaks(e, l) && (!is_jitter || m->period > 0)))
+        return 0;
+    for (size_t b = 0; b < p->book_count && m->period == 0; b++)
+        if (strcmp(p->books[b].name, m->aspect) == 0 && p->books[b].stored > 1)
+            usual = (double)(p->books[b].last_ns - p->books[b].first_ns) / (double)(p->books[b].stored - 1);
+    return (double)silent - (is_jitter ? usual : 0) - l->bound;
+}
+
+/* A process that was silent when the run began to end may have hung: no record ends the time since its last one. */
+static void judge_silent(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    struct verdict_limit *l = &v->limits[i];
+    for (size_t k = 0; k < s->process_count && v->ended != 0; k++) {
+        const struct summary_process *p = &s->processes[k];
+        int64_t last = verdict_end(s, e, i, k);
+        int64_t silent = last == INT64_MIN ? 0 : v->ended - run_time(s, p->node, last);
+        double over = silent > 0 ? silence_exceeds(s, e, i, k, silent) : 0;
+        if (over <= 0 || over < (double)e->limits[i].persistence || !outlived(v, s, p) ||
+            (double)l->violated + over <= e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
+            continue;
+        l->silent = silent > l->silent ? silent : l->silent;
+        doubt_on(v, s, i, p->node);
+    }
+}
+
 /*
  * For how long `o` was open: to the end of its process, or to the last that is known of its node; until the run began
  * to end, at most, since the end is no violation.
@@ -457,17 +509,51 @@ static int64_t open_time(const struct verdict *v, const struct summary *s, const
     return (v->ended != 0 && until > v->ended ? v->ended : until) - run_time(s, o->node, o->since);
 }
 
-/* Whether `o` is open in a receiver: its duration is in no field of that name. */
-static bool is_received(const struct summary *s, const struct builtin_open *o)
+/* The process in which `o` is open; the number of processes: it is not known. */
+static size_t opener(const struct summary *s, const struct builtin_open *o)
 {
-    for (size_t i = 0; i < s->process_count; i++) {
-        const struct summary_process *p = &s->processes[i];
-        bool is_of = p->node == o->node && p->instance == (uint64_t)o->instance && p->dict;
-        for (uint32_t a = 0; is_of && a < p->dict->aspect_count; a++)
-            if (strcmp(p->dict->aspects[a].name, o->aspect) == 0)
-                return p->dict->aspects[a].kind == DICT_RECEIVED;
-    }
-    return false;
+    size_t p = 0;
+    while (p < s->process_count &&
+           (s->processes[p].node != o->node || s->processes[p].instance != (uint64_t)o->instance))
+        p++;
+    return p;
+}
+
+/* The field that has how long `o` lasted: of a receiver, which waits, it is another one. */
+static const char *open_field(const struct summary *s, const struct builtin_open *o)
+{
+    size_t i = opener(s, o);
+    const struct dict *d = i < s->process_count ? s->processes[i].dict : NULL;
+    for (uint32_t a = 0; d && a < d->aspect_count; a++)
+        if (strcmp(d->aspects[a].name, o->aspect) == 0)
+            return d->aspects[a].kind == DICT_RECEIVED ? "waited" : "duration";
+    return "duration";
+}
+
+/*
+ * From how many ns on `o` may change what metric `m` of limit `i` is, so that the limit does not hold; infinite: never.
+ * Its condition tells, or the bound; of a metric that others are made of, the longest time that is stored.
+ */
+static double open_matters(const struct summary *s, const struct experiment *e, uint32_t i,
+                           const struct experiment_metric *m, const struct builtin_open *o)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const char *field = open_field(s, o), *ignored;
+    bool is_whole = m == &e->metrics[l->metric], at_most = l->compare == COMPARE_AT_MOST;
+    struct condition c = {.field = ""};
+    bool is_chosen = m->where && condition_read(m->where, &c, &ignored) == 0 && strcmp(c.field, field) == 0;
+    bool longer = c.bound.compare == CONDITION_ABOVE || c.bound.compare == CONDITION_AT_LEAST;
+    size_t p = opener(s, o);
+    if (is_chosen && (m->kind == METRIC_PERCENT || experiment_metric_is_counted(m)))
+        return !is_whole || (longer ? at_most : !at_most && m->kind == METRIC_PERCENT) ? c.bound.number : INFINITY;
+    if (is_chosen && !longer)
+        return INFINITY; /* it is not of those */
+    double from = is_chosen ? c.bound.number : 0;
+    if (!m->field || strcmp(m->field, field) != 0)
+        return is_chosen ? from : INFINITY;
+    if (is_whole)
+        return at_most ? fmax(from, l->bound) : INFINITY;
+    return p < s->process_count ? fmax(from, range_of(s, e, i, m, p).max.d) : from;
 }
 
 /*
@@ -499,28 +585,33 @@ static void violate_on(struct verdict *v, const struct summary *s, uint32_t i, c
 
 /*
  * A wait or long span that never ended made no record, and lasted for longer than any that would break a limit on its
- * duration from above. A mean, a quantile, a condition or adaptation may bear it: then it is not known.
+ * duration from above. A mean, a quantile, a condition, another metric or adaptation may bear it: then it is not known.
+ * A number may be so many more at most. `m`: the limit's metric, or one that it is made of.
  */
-static void judge_open(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+static void judge_open(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i,
+                       const struct experiment_metric *m)
 {
     const struct experiment_limit *l = &e->limits[i];
-    const struct experiment_metric *m = &e->metrics[l->metric];
     struct verdict_limit *is = &v->limits[i];
-    if (l->compare != COMPARE_AT_MOST || !m->aspect || !m->field || strcmp(m->field, "duration") != 0)
-        return;
-    for (size_t k = 0; k < s->open_count; k++) {
+    uint64_t count = 0;
+    for (int operand = 0; operand < 2 && m->operands; operand++)
+        judge_open(v, s, e, i, &e->metrics[experiment_metric_operand(e, m, operand)]);
+    for (size_t k = 0; k < s->open_count && m->aspect; k++) {
         const struct builtin_open *o = &s->open_spans[k];
         int64_t lasted = open_time(v, s, o);
-        double over = (double)lasted - l->bound;
-        if (strcmp(o->aspect, m->aspect) != 0 || over <= 0 || over < (double)l->persistence || is_received(s, o) ||
+        double over = strcmp(o->aspect, m->aspect) == 0 ? (double)lasted - open_matters(s, e, i, m, o) : 0;
+        if (over <= 0 || over < (double)l->persistence ||
             (double)is->violated + over <= l->tolerance * (double)is->judged)
+            continue;
+        bool is_number = m == &e->metrics[l->metric] && experiment_metric_is_counted(m);
+        if (is_number && fmax(0, judged_worst(s, e, o->node, i)) + most_of(m, ++count) <= l->bound)
             continue;
         if (lasted > is->open_ns) {
             is->open = o;
             is->open_ns = lasted;
         }
         doubt_on(v, s, i, o->node);
-        if (open_violates(e, l, saturate_ns((int64_t)over)))
+        if (m == &e->metrics[l->metric] && open_violates(e, l, saturate_ns((int64_t)over)))
             violate_on(v, s, i, o, saturate_ns(o->since + (int64_t)l->bound));
     }
 }
@@ -652,7 +743,8 @@ void verdict_by_records(struct verdict *v, const struct summary *s, const struct
             continue;
         judge_missed(v, s, e, i, &e->metrics[e->limits[i].metric]);
         judge_killed(v, s, e, i);
-        judge_open(v, s, e, i);
+        judge_silent(v, s, e, i);
+        judge_open(v, s, e, i, &e->metrics[e->limits[i].metric]);
         judge_blurred(&v->limits[i], e, &e->limits[i]);
     }
     for (size_t row = 0; row < s->limit_count; row++)

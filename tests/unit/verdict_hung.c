@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* What a verdict makes of a program that hangs: of its silence, and of waits and spans that no record ends. */
+#include "base/clock.h"
+#include "run/verdict/verdict.h"
+#include "tests/lib/sample_run.h"
+#include "tests/lib/test.h"
+
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+static struct verdict *judge(const struct sample *s, bool running)
+{
+    struct verdict *v;
+    assert_int_equal(verdict_new(&s->summary, &s->experiment, running, &v), 0);
+    return v;
+}
+
+/*
+ * A process made its last record 5 s after the start, and ended 0.9 s later. Times between its records may be 100 ms,
+ * and ten periods of 200 ms may be missed; or instants found the limit violated meanwhile, for so many s.
+ */
+TEST(the_silence_of_a_killed_process_is_no_end_of_its_own)
+{
+    static const struct {
+        enum experiment_metric_kind kind;
+        int status;
+        double bound, worst, taken_back, tolerance;
+        bool held;
+    } cases[] = {{METRIC_MAX, SIGKILL, 100e6, 20e6, 0, 0, false},   {METRIC_MAX, SIGSEGV, 100e6, 20e6, 0, 0, false},
+                 {METRIC_MAX, SIGTERM, 100e6, 20e6, 0, 0, true},    {METRIC_MAX, SIGINT, 100e6, 20e6, 0, 0, true},
+                 {METRIC_MAX, 0, 100e6, 20e6, 0, 0, true},          {METRIC_MAX, 0x300, 100e6, 20e6, 0, 0, true},
+                 {METRIC_MAX, SIGKILL, 950e6, 20e6, 0, 0, true},    {METRIC_MAX, SIGKILL, 100e6, 950e6, 0, 0, true},
+                 {METRIC_MAX, SIGKILL, 100e6, 20e6, 0, 0.2, true},  {METRIC_MISSES, SIGKILL, 3, 1, 0, 0, false},
+                 {METRIC_MISSES, SIGKILL, 4, 1, 0, 0, true},        {METRIC_MEAN, SIGKILL, 100e6, 20e6, 0, 0, true},
+                 {METRIC_MEAN, SIGKILL, 100e6, 20e6, 0.8, 0, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = s.summary.limit_count = 1;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].arrivals = cases[i].kind == METRIC_MISSES ? ARRIVALS_NONE : ARRIVALS_TIME;
+        s.metrics[0].period = 200 * CLOCK_MS;
+        s.metrics[0].aspect = (char *)s.books[1][1].name;
+        s.limits[0] = (struct experiment_limit){
+            .kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .bound = cases[i].bound, .tolerance = cases[i].tolerance};
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].worst = cases[i].worst;
+        for (size_t p = 0; p < s.summary.process_count; p++)
+            for (size_t b = 0; b < s.processes[p].book_count; b++)
+                if (p != 1 && strcmp(s.processes[p].books[b].name, s.books[1][1].name) == 0)
+                    s.processes[p].books[b].attempts = s.processes[p].books[b].stored = 0;
+        s.books[1][1].last_ns = sample_time(5);
+        s.books[1][1].first_ns = sample_time(5) - 10 * CLOCK_MS;
+        struct summary_chosen chosen = {.process = 1, .min = NAN, .max = NAN}; /* the records held it */
+        s.summary.chosen = &chosen;
+        s.summary.chosen_count = 1;
+        s.programs[0] = (struct summary_program){.node = "studio",
+                                                 .name = "client.1",
+                                                 .pid = s.processes[1].pid,
+                                                 .state = LAUNCHED_ENDED,
+                                                 .status = cases[i].status,
+                                                 .ran = sample_time(5.9) - s.processes[1].started};
+        s.summary.program_count = 1;
+        struct history_violation violation = {.begin = sample_time(5), .end = sample_time(5 + cases[i].taken_back)};
+        s.summary.violations = &violation;
+        s.summary.violation_count = cases[i].taken_back > 0;
+        struct verdict *v = judge(&s, false);
+        if (v->limits[0].is != (cases[i].held ? VERDICT_HELD : VERDICT_UNKNOWN) || v->rows[0].is != v->limits[0].is)
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        if (cases[i].held)
+            assert_int_equal(v->limits[0].killed, 0);
+        else
+            assert_in_range(v->limits[0].killed, 899 * CLOCK_MS, 901 * CLOCK_MS);
+        verdict_free(v);
+    }
+}
+
+/* A wait, long span or receiver of `s`, of the aspect of its metric, that began at 3 s and has no end. */
+static struct open_sample {
+    struct dict_aspect aspect;
+    struct dict dict;
+    struct builtin_open open;
+    struct summary_chosen held; /* its records were read, and held the limit */
+} open_sample;
+
+static void add_open(struct sample *s, enum dict_kind kind, double at, int state)
+{
+    struct open_sample *is = &open_sample;
+    is->aspect = (struct dict_aspect){.kind = kind, .name = s->metrics[0].aspect};
+    is->dict = (struct dict){.aspect_count = 1, .aspects = &is->aspect};
+    is->open = (struct builtin_open){.at = sample_time(at),
+                                     .instance = (int64_t)s->processes[1].instance,
+                                     .aspect = is->aspect.name,
+                                     .since = sample_time(3),
+                                     .state = state};
+    is->held = (struct summary_chosen){.process = 1, .min = NAN, .max = NAN};
+    for (size_t p = 0; p < s->summary.process_count; p++)
+        for (size_t b = 0; b < s->processes[p].book_count && p != 1; b++)
+            if (strcmp(s->processes[p].books[b].name, is->aspect.name) == 0) /* of one process alone */
+                s->processes[p].books[b].attempts = s->processes[p].books[b].stored = 0;
+    s->processes[1].dict = &is->dict;
+    s->summary.open_spans = &is->open;
+    s->summary.chosen = &is->held;
+    s->summary.open_count = s->summary.chosen_count = 1;
+}
+
+/*
+ * A wait began 3 s after the start of a run of 10 s, and its process ended `at`, or the latest that is known of it is
+ * that it was open at 4.5 s. Waits may take `bound` s. All that ended took 6 ms.
+ */
+TEST(a_wait_that_never_ended_breaks_a_limit_on_its_duration)
+{
+    static const struct {
+        enum experiment_metric_kind kind;
+        enum experiment_limit_kind limit;
+        const char *where, *field;
+        enum dict_kind dict;
+        int state;
+        bool running;
+        double at, bound, tolerance, persistence;
+        enum verdict_is is;
+        double open; /* s */
+    } cases[] = {
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_VIOLATED, 6.5},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_SPAN, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_VIOLATED, 6.5},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 12, 6, 0, 0, VERDICT_UNKNOWN, 7},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 12, 8, 0, 0, VERDICT_HELD, 0},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_NOW, false, 4.5, 1, 0, 0, VERDICT_VIOLATED, 6.9},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_NOW, true, 4.5, 1, 0, 0, VERDICT_VIOLATED, 6.9},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 5, VERDICT_UNKNOWN, 6.5},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 6, VERDICT_HELD, 0},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0.1, 0, VERDICT_UNKNOWN, 6.5},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0.7, 0, VERDICT_HELD, 0},
+        {METRIC_MAX, LIMIT_EXPECT, "a > 1", "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_UNKNOWN,
+         6.5},
+        {METRIC_MAX, LIMIT_HOLD, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_UNKNOWN, 6.5},
+        {METRIC_MEAN, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_UNKNOWN, 6.5},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "waited", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_HELD, 0},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_RECEIVED, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_HELD, 0},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "waited", DICT_RECEIVED, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_VIOLATED,
+         6.5},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = s.summary.limit_count = 1;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].field = (char *)cases[i].field;
+        s.metrics[0].where = (char *)cases[i].where;
+        s.limits[0] = (struct experiment_limit){.kind = cases[i].limit,
+                                                .compare = COMPARE_AT_MOST,
+                                                .bound = cases[i].bound * 1e9,
+                                                .tolerance = cases[i].tolerance,
+                                                .persistence = (int64_t)(cases[i].persistence * 1e9)};
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].worst = 6e6;
+        if (cases[i].running)
+            s.summary.property_count = 2;
+        add_open(&s, cases[i].dict, cases[i].at, cases[i].state);
+        struct verdict *v = judge(&s, cases[i].running);
+        if (v->limits[0].is != cases[i].is || v->rows[0].is != cases[i].is)
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        assert_float_equal((double)v->limits[0].open_ns / 1e9, cases[i].open, 1e-6);
+        if (v->limits[0].is == VERDICT_VIOLATED)
+            assert_int_equal(v->rows[0].since, sample_time(3 + cases[i].bound));
+        verdict_free(v);
+    }
+}
+
+/* The same wait of 6.5 s made no record, so no condition on how long waits took has met one. All that ended held. */
+TEST(a_wait_that_never_ended_may_meet_a_condition)
+{
+    static const struct {
+        enum experiment_metric_kind kind;
+        enum experiment_compare compare;
+        const char *where;
+        double bound, worst;
+        bool holds;
+    } cases[] = {
+        {METRIC_PERCENT, COMPARE_AT_MOST, "duration > 1 s", 5, 0, false},
+        {METRIC_PERCENT, COMPARE_AT_MOST, "duration > 8 s", 5, 0, true},
+        {METRIC_PERCENT, COMPARE_AT_MOST, "duration < 1 s", 5, 0, true},
+        {METRIC_PERCENT, COMPARE_AT_LEAST, "duration <= 1000000000", 99, 100, false},
+        {METRIC_PERCENT, COMPARE_AT_LEAST, "duration > 1 s", 99, 100, true},
+        {METRIC_PERCENT, COMPARE_AT_MOST, "a > 1", 5, 0, true},
+        {METRIC_COUNT, COMPARE_AT_MOST, "duration >= 1 s", 0, 0, false},
+        {METRIC_COUNT, COMPARE_AT_MOST, "duration >= 1 s", 1, 0, true}, /* it would be one */
+        {METRIC_COUNT, COMPARE_AT_MOST, "duration >= 1 s", 1, 1, false},
+        {METRIC_RATE, COMPARE_AT_MOST, "duration > 1 s", 0.5, 0, false},
+        {METRIC_MAX, COMPARE_AT_MOST, "duration > 1 s", 5, 0, false}, /* of another field, which nobody knows */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = s.summary.limit_count = 1;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].field = (char *)(cases[i].kind == METRIC_MAX ? "a" : NULL);
+        s.metrics[0].where = (char *)cases[i].where;
+        s.metrics[0].window = CLOCK_S;
+        s.limits[0] =
+            (struct experiment_limit){.kind = LIMIT_EXPECT, .compare = cases[i].compare, .bound = cases[i].bound};
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].worst = cases[i].worst;
+        add_open(&s, DICT_WAIT, 9.5, OPEN_LEFT);
+        struct verdict *v = judge(&s, false);
+        if (v->limits[0].is != (cases[i].holds ? VERDICT_HELD : VERDICT_UNKNOWN))
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        assert_float_equal((double)v->limits[0].open_ns / 1e9, cases[i].holds ? 0 : 6.5, 1e-6);
+        verdict_free(v);
+    }
+}
