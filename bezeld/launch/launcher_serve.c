@@ -8,6 +8,7 @@
 #include "bezeld/launch/spawn.h"
 #include "bezeld/launch/unix_socket.h"
 #include "mdr/message.h"
+#include "sensor/shm/marks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -381,8 +382,11 @@ static void turns(struct serving *s)
 {
     for (;;) {
         bool empty = reap(s);
-        if (empty && s->ending)
+        if (empty && s->ending) {
+            if (!s->all.empty && s->home >= 0)
+                marks_take();
             launched_note_empty(&s->all);
+        }
         bool told = !s->how->owned || s->connections[0].fd < 0;
         if (empty && s->leaving && s->ending && told)
             return;

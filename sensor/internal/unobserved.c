@@ -12,7 +12,8 @@
  *     2. in the doorbell of its folder, if that can be mapped now;
  *     3. in the doorbell that was there when the program was loaded, or that its parent had: of its folder, or else
  *        of the node whose launcher is its ancestor, as where its environment was emptied;
- *     4. in the segment of the process that forked it, which may be read later.
+ *     4. by a mark for its launcher, where that is root's (struct segment_mark);
+ *     5. in the segment of the process that forked it, which may be read later.
  *
  * It keeps the beginning of the parent's segment mapped, through an open file description of its own, because the
  * parent's has the lock that shows that the parent is alive. The file's memory stays as long as this mapping. The
@@ -37,8 +38,9 @@ static struct {
     struct segment *head; /* of our segment; before we have one, of the parent's; NULL: none */
     struct place folder;  /* of that segment */
     struct doorbell *doorbell;
-    bool looked; /* for a doorbell, when the program was loaded: done */
-    pid_t left;  /* the process that is counted, or could not be; not its parent, whose memory it may share */
+    struct segment_launcher launcher; /* where there was no doorbell */
+    bool looked;                      /* for a doorbell, when the program was loaded: done */
+    pid_t left; /* the process that is counted, or could not be; not its parent, whose memory it may share */
 } word;
 
 void sensor_unobserved_prepare(void)
@@ -49,8 +51,10 @@ void sensor_unobserved_prepare(void)
     word.looked = true;
     file_bezel_dir(dir, sizeof dir);
     word.doorbell = segment_map_doorbell(dir);
-    if (!word.doorbell)
-        word.doorbell = segment_map_launchers_doorbell();
+    if (word.doorbell)
+        return;
+    word.launcher = segment_find_launcher();
+    word.doorbell = segment_map_launchers_doorbell(&word.launcher);
 }
 
 /* A doorbell that is replaced stays mapped: a record that the fork interrupted may set its wake bit there. */
@@ -95,7 +99,8 @@ void sensor_unobserved_report(void)
     if (word.left == getpid())
         return;
     word.left = getpid();
-    if (!(parent_is_read() && count_in_parent(why)) && !count_in_doorbell(why) && !count_in_parent(why))
+    if (!(parent_is_read() && count_in_parent(why)) && !count_in_doorbell(why) && !segment_leave_mark(&word.launcher) &&
+        !count_in_parent(why))
         sensor_notice(NULL, "BEZEL-NO-SEGMENT", "%s", why);
 }
 
@@ -114,6 +119,8 @@ static bool is_astray(struct place folder)
 {
     if (sensor_process.own.doorbell)
         return false;
+    if (word.launcher.pid && !word.doorbell)
+        return true;
     if (word.head && (folder.dev != word.folder.dev || folder.ino != word.folder.ino))
         return true;
     uint32_t state = word.doorbell

@@ -3,11 +3,14 @@
 #include "sensor/shm/litter.h"
 
 #include "base/clock.h"
+#include "base/procstat.h"
 #include "sensor/shm/segment.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -115,6 +118,18 @@ void litter_remove_unfinished(const struct folder *folder, const char *file)
     errno = before;
 }
 
+/* Removes a file of marks whose launcher is gone: "PID-START TIME.unobserved". */
+static void remove_marks(const struct folder *folder, const char *file)
+{
+    struct procstat p;
+    char *end;
+    pid_t launcher = (pid_t)strtol(file, &end, 10);
+    bool alive = procstat_read(launcher, &p) ? *end == '-' && strtoull(end + 1, NULL, 10) == p.start_time
+                                             : launcher <= 0 || kill(launcher, 0) == 0 || errno != ESRCH;
+    if (!alive)
+        unlinkat(folder->fd, file, 0);
+}
+
 /* Checks up to `looks` entries that could be litter, from number `from` on, and removes litter. Returns the number of
  * such entries among the first LITTER_LISTED. */
 static uint32_t look(const struct folder *folder, int entries, uint32_t from, uint32_t looks, time_t read_last)
@@ -124,12 +139,14 @@ static uint32_t look(const struct folder *folder, int entries, uint32_t from, ui
     for (long n; listed < LITTER_LISTED && (n = syscall(SYS_getdents64, entries, buffer, sizeof buffer)) > 0;) {
         for (long at = 0; at < n; listed++) {
             const struct entry *e = (const void *)(buffer + at);
-            bool unfinished = ends_with(e->name, SEGMENT_UNFINISHED);
+            bool unfinished = ends_with(e->name, SEGMENT_UNFINISHED), marks = ends_with(e->name, SEGMENT_MARKS);
             at += e->bytes;
-            if ((!unfinished && !ends_with(e->name, SEGMENT_SUFFIX)) || seen++ < from || seen > from + looks)
+            if ((!unfinished && !marks && !ends_with(e->name, SEGMENT_SUFFIX)) || seen++ < from || seen > from + looks)
                 continue;
             if (unfinished)
                 litter_remove_unfinished(folder, e->name);
+            else if (marks)
+                remove_marks(folder, e->name);
             else
                 remove_segment(folder, e->name, read_last);
         }

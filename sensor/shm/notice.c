@@ -181,14 +181,14 @@ bool sensor_count_unobserved(_Atomic uint32_t *unobserved)
     return !(atomic_fetch_add_explicit(unobserved, 1, memory_order_relaxed) & SEGMENT_UNREAD);
 }
 
-bool sensor_refuse(struct doorbell *doorbell, const char *name, uint64_t pid_namespace, const char *text)
+bool sensor_refuse(struct doorbell *doorbell, uint32_t pid, const char *name, uint64_t pid_namespace, const char *text)
 {
     if (!sensor_count_unobserved(&doorbell->unobserved))
         return false;
     int saved = errno, place = claim(&doorbell->refusal_count, DOORBELL_REFUSALS);
     if (place >= 0) {
         struct doorbell_refusal *r = &doorbell->refusals[place];
-        r->pid = (uint32_t)getpid();
+        r->pid = pid;
         r->pid_namespace = pid_namespace;
         copy(r->name, sizeof r->name, name);
         copy(r->text, sizeof r->text, text);

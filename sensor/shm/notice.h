@@ -28,9 +28,9 @@ void sensor_notice(struct segment *s, const char *code, const char *format, ...)
 bool sensor_count_unobserved(_Atomic uint32_t *unobserved);
 
 /**
- * Counts this process, called `name`, in the doorbell as not observed, and writes there why it has no segment: `text`,
- * cut as above. False: this doorbell is not read any more. Keeps errno. Async-signal-safe.
+ * Counts process `pid` of that namespace, called `name`, in the doorbell as not observed, and writes there why it has
+ * no segment: `text`, cut as above. False: this doorbell is not read any more. Keeps errno. Async-signal-safe.
  */
-bool sensor_refuse(struct doorbell *doorbell, const char *name, uint64_t pid_namespace, const char *text);
+bool sensor_refuse(struct doorbell *doorbell, uint32_t pid, const char *name, uint64_t pid_namespace, const char *text);
 
 #endif

@@ -235,6 +235,21 @@ struct segment {
 /** The names of launcher processes begin with this. */
 #define SEGMENT_LAUNCHER "bezel-launch"
 
+/**
+ * A process that records and is not observed, and whose launcher is root, or its own user, and has a doorbell that it
+ * cannot reach: an entry of file `<pid>-<start time of the launcher>.unobserved` in the default folder of its user. The
+ * launcher counts the entries when all that it started has ended (sensor/shm/marks.h). A file whose launcher is gone is
+ * litter. Fields are hostile.
+ */
+struct segment_mark {
+    uint32_t pid;
+    char name[SEGMENT_NAME_BYTES];
+};
+
+#define SEGMENT_MARKS ".unobserved"
+
+enum { SEGMENT_MARKS_MAX = 65536, SEGMENT_MARKS_NAME_BYTES = 64 }; /* of one user, for one launcher */
+
 /** Bytes from one ring to the next, for rings of `slots` slots. */
 static inline uint64_t segment_ring_stride(uint32_t slots)
 {

@@ -401,36 +401,37 @@ struct doorbell *segment_map_doorbell(const char *dir)
     return doorbell;
 }
 
-/* The nearest ancestor that is a launcher: in our pid namespace, and as /proc shows it. 0: there is none. */
-static pid_t find_launcher(void)
-{
-    struct procstat p;
-    pid_t pid = procstat_namespace() ? getpid() : 0;
-    for (int i = 0; pid > 0 && i < ANCESTORS_MAX && procstat_read(pid, &p); pid = p.parent, i++)
-        if (i > 0 && strncmp(p.name, SEGMENT_LAUNCHER, strlen(SEGMENT_LAUNCHER)) == 0)
-            return pid;
-    return 0;
-}
-
-/* A launcher stands in the folder of its node: bezeld/launch/spawn.c. One of another user may stand anywhere. */
-static int open_launchers_folder(pid_t launcher)
+struct segment_launcher segment_find_launcher(void)
 {
     char path[32];
+    struct procstat p;
     struct stat st;
-    snprintf(path, sizeof path, "/proc/%d", (int)launcher);
-    if (launcher <= 0 || stat(path, &st) != 0 || st.st_uid != geteuid())
-        return -1;
-    snprintf(path, sizeof path, "/proc/%d/cwd", (int)launcher);
-    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int before = errno;
+    pid_t pid = !getauxval(AT_SECURE) && procstat_namespace() ? getpid() : 0;
+    struct segment_launcher found = {0};
+    for (int i = 0; pid > 0 && i < ANCESTORS_MAX && procstat_read(pid, &p); pid = p.parent, i++) {
+        if (i == 0 || strncmp(p.name, SEGMENT_LAUNCHER, strlen(SEGMENT_LAUNCHER)) != 0)
+            continue;
+        snprintf(path, sizeof path, "/proc/%d", (int)pid);
+        if (stat(path, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()))
+            found = (struct segment_launcher){.pid = pid, .user = st.st_uid, .start_time = p.start_time};
+        break;
+    }
+    errno = before;
+    return found;
 }
 
-struct doorbell *segment_map_launchers_doorbell(void)
+struct doorbell *segment_map_launchers_doorbell(const struct segment_launcher *launcher)
 {
     int cancel, before = errno;
+    char path[32];
     struct folder folder;
     struct doorbell *doorbell = NULL;
+    if (!launcher->pid || launcher->user != geteuid())
+        return NULL;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    if (!getauxval(AT_SECURE) && folder_take(open_launchers_folder(find_launcher()), "the launcher's", &folder) == 0) {
+    snprintf(path, sizeof path, "/proc/%d/cwd", (int)launcher->pid); /* the node's folder: bezeld/launch/spawn.c */
+    if (folder_take(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), path, &folder) == 0) {
         doorbell = doorbell_map(&folder);
         folder_close(&folder);
     }
@@ -439,13 +440,57 @@ struct doorbell *segment_map_launchers_doorbell(void)
     return doorbell;
 }
 
+void segment_name_marks(const struct segment_launcher *launcher, char name[SEGMENT_MARKS_NAME_BYTES])
+{
+    snprintf(name, SEGMENT_MARKS_NAME_BYTES, "%d-%llu" SEGMENT_MARKS, (int)launcher->pid,
+             (unsigned long long)launcher->start_time);
+}
+
+/* Appends in one step, so that processes can do so at the same time. */
+static bool append_mark(const struct folder *folder, const struct segment_launcher *launcher)
+{
+    char name[SEGMENT_MARKS_NAME_BYTES];
+    struct stat st;
+    struct identity id;
+    struct segment_mark mark = {.pid = (uint32_t)getpid()};
+    identify(&id);
+    memcpy(mark.name, id.name, sizeof mark.name);
+    segment_name_marks(launcher, name);
+    int fd = folder_open_file(folder, name, O_WRONLY | O_APPEND | O_CREAT);
+    bool left = fd >= 0 && fstat(fd, &st) == 0 && !outgrows_limit((uint64_t)st.st_size + sizeof mark) &&
+                st.st_size < (off_t)(SEGMENT_MARKS_MAX * sizeof mark) &&
+                write(fd, &mark, sizeof mark) == (ssize_t)sizeof mark;
+    if (fd >= 0)
+        close(fd);
+    return left;
+}
+
+bool segment_leave_mark(const struct segment_launcher *launcher)
+{
+    int cancel, before = errno;
+    char dir[FILE_DEFAULT_DIR_BYTES];
+    struct folder folder;
+    bool left = false;
+    if (!launcher->pid)
+        return false;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    file_default_dir(dir);
+    if (folder_make(dir, &folder) == 0) {
+        left = append_mark(&folder, launcher);
+        folder_close(&folder);
+    }
+    pthread_setcancelstate(cancel, &cancel);
+    errno = before;
+    return left;
+}
+
 bool segment_refuse(struct doorbell *doorbell, const char *why)
 {
     int cancel, before = errno;
     struct identity id;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     identify(&id);
-    bool counted = sensor_refuse(doorbell, id.name, id.pid_namespace, why);
+    bool counted = sensor_refuse(doorbell, (uint32_t)getpid(), id.name, id.pid_namespace, why);
     if (counted)
         segment_wake(doorbell);
     pthread_setcancelstate(cancel, &cancel);

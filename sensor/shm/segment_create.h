@@ -51,15 +51,34 @@ void segment_wake(struct doorbell *doorbell);
 
 /**
  * Maps the doorbell of folder `dir`; the caller calls munmap(). NULL: there is none, or it cannot be mapped. No
- * cancellation point, nor are the next three.
+ * cancellation point, nor are those below until segment_refuse().
  */
 struct doorbell *segment_map_doorbell(const char *dir);
 
+/** A launcher process; its start time distinguishes it from others of its pid. pid 0: none. */
+struct segment_launcher {
+    pid_t pid;
+    uid_t user;
+    uint64_t start_time;
+};
+
 /**
- * Maps the doorbell of the node whose launcher is an ancestor of this process, of the same user, as far as /proc tells:
- * whatever the environment, the root directory and the mounts have become since. NULL: there is none. As the one above.
+ * The nearest ancestor that is a launcher, in our pid namespace, and as far as /proc shows it. None for a program with
+ * more rights than its caller, or if the launcher is neither root's nor our user's.
  */
-struct doorbell *segment_map_launchers_doorbell(void);
+struct segment_launcher segment_find_launcher(void);
+
+/**
+ * Maps the doorbell of the launcher's node, whatever the environment, the root directory and the mounts have become
+ * since. NULL: it is another user's, or there is none. As the one above.
+ */
+struct doorbell *segment_map_launchers_doorbell(const struct segment_launcher *launcher);
+
+/** Leaves a mark (struct segment_mark) of this process for the launcher. False: it cannot. As segment_refuse(). */
+bool segment_leave_mark(const struct segment_launcher *launcher);
+
+/** The name of the file of marks for the launcher. */
+void segment_name_marks(const struct segment_launcher *launcher, char name[SEGMENT_MARKS_NAME_BYTES]);
 
 /**
  * Counts this process in `doorbell` as one that records and has no segment, writes `why` there, and wakes its external

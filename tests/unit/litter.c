@@ -4,6 +4,7 @@
  * What killed programs leave in a folder: what of it the next program removes, and what it leaves alone.
  */
 #include "sensor/shm/litter.h"
+#include "base/procstat.h"
 #include "base/sigbus_guard.h"
 #include "sensor/external/attach.h"
 #include "sensor/shm/segment_create.h"
@@ -258,4 +259,36 @@ int main(void)
 {
     sigbus_guard_init();
     return test_run(NULL, NULL);
+}
+
+static void leave_marks(pid_t launcher, uint64_t start_time, char path[PATH_MAX])
+{
+    char name[SEGMENT_MARKS_NAME_BYTES];
+    segment_name_marks(&(struct segment_launcher){.pid = launcher, .start_time = start_time}, name);
+    snprintf(path, PATH_MAX, "%s/%s", scratch_dir, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+TEST_WITH(scratch_begin, scratch_end, marks_are_litter_when_their_launcher_is_gone)
+{
+    char gone[PATH_MAX], another[PATH_MAX], alive[PATH_MAX];
+    struct folder folder;
+    struct procstat self;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(procstat_read(0, &self));
+    leave_marks(pid, self.start_time, gone);
+    leave_marks(getpid(), self.start_time + 1, another);
+    leave_marks(getpid(), self.start_time, alive);
+    assert_int_equal(folder_open(scratch_dir, &folder), 0);
+    litter_remove(&folder);
+    folder_close(&folder);
+    assert_int_not_equal(access(gone, F_OK), 0);
+    assert_int_not_equal(access(another, F_OK), 0);
+    assert_int_equal(access(alive, F_OK), 0);
+    assert_int_equal(unlink(alive), 0);
 }

@@ -5,13 +5,19 @@
  * inherited, and whoever reads that by then.
  */
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/procstat.h"
 #include "bezel/sensor.h"
 #include "mdr/parts.h"
 #include "sensor/external/notes.h"
+#include "sensor/shm/marks.h"
+#include "sensor/shm/segment_create.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -19,6 +25,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -486,6 +493,42 @@ TEST(what_there_was_no_room_for_is_named)
     leave_out(RLIMIT_NOFILE, "ulimit -n");
     if (memory_can_be_limited())
         leave_out(RLIMIT_AS, "ulimit -v");
+}
+
+/* ---- Marks ------------------------------------------------------------------------------------------------------- */
+
+TEST(marks_are_counted_once_and_no_link_is_followed)
+{
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    char folder[FILE_DEFAULT_DIR_BYTES], name[SEGMENT_MARKS_NAME_BYTES], path[128], target[PATH_MAX + 8];
+    struct procstat self;
+    fixture_open(&f);
+    assert_true(procstat_read(0, &self));
+    const struct segment_launcher launcher = {.pid = getpid(), .start_time = self.start_time};
+    int before = open(".", O_PATH | O_CLOEXEC);
+    assert_int_equal(chdir(f.dir), 0);
+    for (int i = 0; i < 3; i++)
+        assert_true(segment_leave_mark(&launcher));
+    marks_take();
+    await_count(&f, 3);
+    assert_int_equal(node_books(&f), 3);
+    assert_true(says(&f, "who may not write in the node's folder"));
+    file_default_dir(folder);
+    segment_name_marks(&launcher, name);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_not_equal(access(path, F_OK), 0);
+    snprintf(target, sizeof target, "%s/target", f.dir);
+    assert_int_equal(file_replace(target, (char[sizeof(struct segment_mark)]){0}, sizeof(struct segment_mark)), 0);
+    assert_int_equal(symlink(target, path), 0);
+    assert_false(segment_leave_mark(&launcher));
+    marks_take();
+    assert_int_not_equal(lstat(path, &(struct stat){0}), 0);
+    fixture_turn(&f);
+    assert_int_equal(external_unobserved(f.external), 3);
+    assert_int_equal(unlink(target), 0);
+    assert_int_equal(fchdir(before), 0);
+    close(before);
+    fixture_end(&f);
 }
 
 /* ---- Hostile counts ---------------------------------------------------------------------------------------------- */

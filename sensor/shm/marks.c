@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/shm/marks.h"
+
+#include "base/file.h"
+#include "base/procstat.h"
+#include "sensor/shm/segment_create.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void take_file(int fd, uid_t user, struct doorbell *doorbell)
+{
+    struct segment_mark mark;
+    char why[SEGMENT_NOTICE_BYTES];
+    uint64_t pid_namespace = procstat_namespace();
+    snprintf(why, sizeof why,
+             "it is of user %u, who may not write in the node's folder, or does not know it: BEZEL_DIR is unset",
+             (unsigned)user);
+    for (int i = 0; i < SEGMENT_MARKS_MAX && read(fd, &mark, sizeof mark) == (ssize_t)sizeof mark; i++) {
+        mark.name[sizeof mark.name - 1] = '\0';
+        (void)sensor_refuse(doorbell, mark.pid, mark.name, pid_namespace, why);
+    }
+}
+
+/* `folder`, as /dev/shm has it, if it is the default folder of its owner. */
+static void take_folder(int shm, const char *folder, const char *name, struct doorbell *doorbell)
+{
+    char path[FILE_DEFAULT_DIR_BYTES];
+    struct stat st;
+    int at = openat(shm, folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (at < 0)
+        return;
+    bool is = fstat(at, &st) == 0 && snprintf(path, sizeof path, "bezel-%u", (unsigned)st.st_uid) > 0 &&
+              strcmp(path, folder) == 0;
+    uid_t owner = st.st_uid;
+    int fd = is ? openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == owner)
+        take_file(fd, owner, doorbell);
+    if (is)
+        unlinkat(at, name, 0);
+    if (fd >= 0)
+        close(fd);
+    close(at);
+}
+
+void marks_take(void)
+{
+    char name[SEGMENT_MARKS_NAME_BYTES];
+    struct procstat self;
+    struct doorbell *doorbell = procstat_read(0, &self) ? segment_map_doorbell(".") : NULL;
+    DIR *shm = doorbell ? opendir("/dev/shm") : NULL;
+    if (shm) {
+        segment_name_marks(&(struct segment_launcher){.pid = getpid(), .start_time = self.start_time}, name);
+        for (struct dirent *d; (d = readdir(shm));)
+            if (strncmp(d->d_name, "bezel-", 6) == 0)
+                take_folder(dirfd(shm), d->d_name, name, doorbell);
+        closedir(shm);
+        segment_wake(doorbell);
+    }
+    if (doorbell)
+        munmap(doorbell, sizeof *doorbell);
+}
