@@ -288,18 +288,22 @@ void session_free(struct session *s)
 
 /* ---- Turns ------------------------------------------------------------------------------------------------------- */
 
-/* Whether programs of the node live that the run has started. What it attached to goes on. */
+/*
+ * Whether programs of the node may live that the run has started: those of which no segment was seen may just be making
+ * their first record. What the run attached to goes on.
+ */
 static bool has_programs(struct session *s)
 {
     struct message_session now;
     const struct experiment *e = s->experiment;
-    uint32_t node, i = 0;
+    uint64_t started = 0;
+    uint32_t node;
     if (find_node(s, &node) != 0)
         return false;
-    while (i < e->process_count && (e->processes[i].node != node || !e->processes[i].argv))
-        i++;
+    for (uint32_t i = 0; i < e->process_count; i++)
+        started += e->processes[i].node == node && e->processes[i].argv ? e->processes[i].instances : 0;
     node_describe(s->node, &now);
-    return i < e->process_count && now.processes > 0;
+    return started > 0 && (now.processes > 0 || node_seen(s->node) < started);
 }
 
 /* Whether programs are to end before the session does. */

@@ -117,6 +117,9 @@ void node_set_collector(struct node *n, const char *endpoints);
 /** The latest firing of a trigger that asks for something, with times for other machines. False: there is none. */
 bool node_firing(const struct node *n, uint32_t trigger, struct message_firing *f);
 
+/** How many programs it has observed, ended ones included. */
+uint64_t node_seen(const struct node *n);
+
 /** Fills in state and number of processes. */
 void node_describe(struct node *n, struct message_session *session);
 

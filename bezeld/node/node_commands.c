@@ -29,6 +29,11 @@ static uint32_t count_living(struct node *n)
     return living;
 }
 
+uint64_t node_seen(const struct node *n)
+{
+    return external_counts(n->external)->processes_seen;
+}
+
 void node_describe(struct node *n, struct message_session *session)
 {
     session->state = node_state(n);

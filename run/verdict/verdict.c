@@ -37,6 +37,20 @@ static int64_t last_sign(const struct summary *s, int64_t started)
     return last;
 }
 
+/*
+ * Up to when the books have all that was recorded, ns after the start: a node has looked for new processes after its
+ * last entry, and the first of the nodes ends what is known of all.
+ */
+static int64_t known_until(const struct summary *s, int64_t started)
+{
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < s->node_count; i++) {
+        int64_t at = s->nodes[i].last_at ? saturate_add(s->nodes[i].last_at, s->nodes[i].ahead) : started;
+        least = at < least ? at : least;
+    }
+    return least < INT64_MAX ? saturate_sub(least, started) : 0;
+}
+
 static void judge_run(struct verdict *v, const struct summary *s, bool running)
 {
     v->started = summary_start(s);
@@ -50,6 +64,7 @@ static void judge_run(struct verdict *v, const struct summary *s, bool running)
     v->duration = (v->ended != 0 ? v->ended : last) - v->started;
     if (v->duration < 0)
         v->duration = 0;
+    v->known_until = known_until(s, v->started);
 }
 
 /* ---- limits, and the proof that a violated one was infeasible ---- */

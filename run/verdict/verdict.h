@@ -118,6 +118,7 @@ struct verdict {
     int outcome;            /* exit code of the run, limits left aside; 0: success, or unknown */
     int64_t started, ended; /* CLOCK_REALTIME; 0: unknown, not yet */
     int64_t duration;       /* ns, to its end, or to the last sign of life */
+    int64_t known_until;    /* ns: of a run that was aborted: its books have all records up to there, if they balance */
     size_t limit_count;
     struct verdict_limit *limits; /* in the order of the experiment */
     struct verdict_limit *rows;   /* in the order of the summary's limits */

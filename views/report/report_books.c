@@ -322,7 +322,7 @@ static void print_balance(const struct report *r, FILE *out)
     if (v->balanced && v->partial)
         fputs("  The books balance as far as they are here.\n", out);
     else if (v->balanced && v->run == RUN_ABORTED)
-        fputs("  The books balance up to that time; later records are unknown.\n", out);
+        fprintf(out, "  The books balance up to %.3f s; later records are unknown.\n", (double)v->known_until / 1e9);
     else if (v->balanced)
         fputs("  The books balance: every record is accounted for.\n", out);
     else
@@ -453,7 +453,13 @@ static void put_books(const struct report *r, struct json *j)
 {
     const struct verdict *v = r->verdict;
     json_object(j, "books");
-    json_bool(j, "balanced", v->balanced);
+    if (v->balanced && v->run == RUN_ABORTED) { /* later records are unknown */
+        json_text(j, "balanced", NULL);
+        json_int(j, "balanced_until_ns", v->known_until);
+    } else {
+        json_bool(j, "balanced", v->balanced);
+        json_text(j, "balanced_until_ns", NULL);
+    }
     json_uint(j, "unknown", v->unknown);
     json_uint(j, "left", v->left);
     json_text(j, "unended", v->unended);
