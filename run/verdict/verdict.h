@@ -150,6 +150,9 @@ struct verdict {
  */
 int verdict_new(const struct summary *s, const struct experiment *e, bool running, struct verdict **v) BEZEL_MUST_CHECK;
 
+/** The field that has how long `o` was open, had it an end: of a receiver, which waits, `waited`; static. Pure. */
+const char *verdict_open_field(const struct summary *s, const struct builtin_open *o);
+
 /** Takes back that limit `l` held, if it did: it is not known. Pure. */
 void verdict_doubt(struct verdict_limit *l);
 

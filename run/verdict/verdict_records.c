@@ -519,8 +519,7 @@ static size_t opener(const struct summary *s, const struct builtin_open *o)
     return p;
 }
 
-/* The field that has how long `o` lasted: of a receiver, which waits, it is another one. */
-static const char *open_field(const struct summary *s, const struct builtin_open *o)
+const char *verdict_open_field(const struct summary *s, const struct builtin_open *o)
 {
     size_t i = opener(s, o);
     const struct dict *d = i < s->process_count ? s->processes[i].dict : NULL;
@@ -538,7 +537,7 @@ static double open_matters(const struct summary *s, const struct experiment *e, 
                            const struct experiment_metric *m, const struct builtin_open *o)
 {
     const struct experiment_limit *l = &e->limits[i];
-    const char *field = open_field(s, o), *ignored;
+    const char *field = verdict_open_field(s, o), *ignored;
     bool is_whole = m == &e->metrics[l->metric], at_most = l->compare == COMPARE_AT_MOST;
     struct condition c = {.field = ""};
     bool is_chosen = m->where && condition_read(m->where, &c, &ignored) == 0 && strcmp(c.field, field) == 0;
@@ -566,21 +565,28 @@ static bool open_violates(const struct experiment *e, const struct experiment_li
            over - CLOCK_S > l->persistence;
 }
 
-static void violate_on(struct verdict *v, const struct summary *s, uint32_t i, const struct builtin_open *o,
-                       int64_t since)
+/* No instant found it, so the share of the time that was judged does not tell of it. */
+static void violate_by(struct verdict_limit *l, const struct builtin_open *o, int64_t lasted, int64_t since)
 {
-    struct verdict_limit *l = &v->limits[i];
     if (l->is < VERDICT_VIOLATED) {
         l->is = VERDICT_VIOLATED;
         l->node = o->node;
         l->since = since;
+        l->share = NAN;
     }
+    if (lasted >= l->open_ns) {
+        l->open = o;
+        l->open_ns = lasted;
+    }
+}
+
+static void violate_on(struct verdict *v, const struct summary *s, uint32_t i, const struct builtin_open *o,
+                       int64_t lasted, int64_t since)
+{
+    violate_by(&v->limits[i], o, lasted, since);
     for (size_t row = 0; row < s->limit_count; row++)
-        if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == o->node) &&
-            v->rows[row].is < VERDICT_VIOLATED) {
-            v->rows[row].is = VERDICT_VIOLATED;
-            v->rows[row].since = since;
-        }
+        if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == o->node))
+            violate_by(&v->rows[row], o, lasted, since);
 }
 
 /*
@@ -612,7 +618,7 @@ static void judge_open(struct verdict *v, const struct summary *s, const struct 
         }
         doubt_on(v, s, i, o->node);
         if (m == &e->metrics[l->metric] && open_violates(e, l, saturate_ns((int64_t)over)))
-            violate_on(v, s, i, o, saturate_ns(o->since + (int64_t)l->bound));
+            violate_on(v, s, i, o, lasted, saturate_ns(o->since + (int64_t)l->bound));
     }
 }
 

@@ -58,6 +58,14 @@ static void value_column(struct rows *w, const struct report *r, const struct bu
     json_double(w->json, key, value);
 }
 
+/* Of a wait that never ended, and broke it, the time that it was open: no instant saw that. */
+static double worst_of(const struct report *r, const struct limit_row *row)
+{
+    const struct verdict_limit *v = row->verdict;
+    double open = v->open && v->is >= VERDICT_VIOLATED ? (double)report_open_ns(r, v->open) : (double)NAN;
+    return open > row->limit->worst || isnan(row->limit->worst) ? open : row->limit->worst;
+}
+
 static void limit_row(struct rows *w, const struct report *r, const void *item)
 {
     static const char *const states[] = {"unknown", "held", "violated"};
@@ -77,7 +85,7 @@ static void limit_row(struct rows *w, const struct report *r, const void *item)
     w->blank = row->joint;
     value_column(w, r, l, "value", "last", l->value);
     w->blank = false;
-    value_column(w, r, l, "worst", "worst", l->worst);
+    value_column(w, r, l, "worst", "worst", worst_of(r, row));
     rows_share(w, "in violation", "share_violated", v->share);
     w->blank = row->joint;
     rows_ns(w, r->all ? "held" : NULL, "held_ns", l->held);

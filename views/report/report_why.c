@@ -59,14 +59,6 @@ static int64_t end_of(const struct summary *s, const struct summary_process *p, 
     return end;
 }
 
-static bool lasts(const struct summary_process *p, const char *aspect)
-{
-    for (uint32_t a = 0; p->dict && a < p->dict->aspect_count; a++)
-        if (strcmp(p->dict->aspects[a].name, aspect) == 0)
-            return dict_kind_lasts(p->dict->aspects[a].kind);
-    return false;
-}
-
 /* Adds process number `i`, and what is open in it. The end of the run itself is no end that counts. */
 static void add_open(const struct summary *s, size_t i, struct why_limits *w)
 {
@@ -96,7 +88,7 @@ static void add_open(const struct summary *s, size_t i, struct why_limits *w)
         is.reason = o->reason;
         is.thread = (uint32_t)o->thread;
         is.from = saturate_ns(run_clock_at(clock, o->since).ns);
-        is.lasts = lasts(p, o->aspect);
+        is.field = verdict_open_field(s, o);
         w->open[w->open_count++] = is;
     }
 }

@@ -42,7 +42,7 @@ struct why_open {
     int64_t from, until; /* ns of the run's time. from: of a span */
     bool ended;          /* its process did, then; else that is the latest that is known */
     bool itself;         /* ... before the run began to end, with nothing open */
-    bool lasts;          /* of a span: its records have the duration */
+    const char *field;   /* of a span: in which its records have how long it was open; static */
 };
 
 /** Between which records there are times. */

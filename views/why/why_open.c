@@ -62,8 +62,8 @@ static bool add_silence(struct why_answer *a, const struct why_open *o, const st
 
 static bool is_instance(const struct why_question *q, const struct why_open *o)
 {
-    return o->span && o->lasts && !q->where && (!q->field || strcmp(q->field, "duration") == 0) &&
-           strcmp(o->span, q->aspect) == 0;
+    return o->span && !q->where && strcmp(o->span, q->aspect) == 0 &&
+           strcmp(q->field ? q->field : "duration", o->field) == 0;
 }
 
 bool why_add_open(struct why_answer *a, const struct why_lasts *lasts)
