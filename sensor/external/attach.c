@@ -88,6 +88,8 @@ static void copy_head(struct attached *a)
     a->pid = s->pid;
     a->pid_namespace = s->pid_namespace;
     a->our_namespace = procstat_namespace();
+    if (segment_pid_is_ours(a))
+        a->start_time = segment_start_time(a->pid, a->start_time);
     a->doorbell_id = s->doorbell;
     a->clock_frequency = s->clock_frequency;
     memcpy(a->session, s->session, sizeof a->session);

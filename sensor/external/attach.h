@@ -83,6 +83,7 @@ struct attached {
     char name[MESSAGE_NAME_MAX + 1]; /* fit for a file name */
     char executable[MESSAGE_TEXT_MAX + 1];
     uint8_t session[16];
+    bool begun;                    /* its session began at this look: all that it records is from later */
     uint32_t notices_seen;         /* a bit for each */
     uint32_t notices_dropped_seen; /* notices without a place, when that was noted; 0: not noted */
     /* dictionary */

@@ -90,6 +90,7 @@ static bool choose(struct external *x, struct attached *a, const char **name)
     }
     if (released || matched || x->options.take_all || is_daemon(x, a)) {
         segment_begin_session(a, x->options.run);
+        a->begun = true;
         return true;
     }
     pass_over(x, a->instance);
@@ -134,6 +135,21 @@ static void settle(struct external *x, uint32_t i, struct external_process *p)
     liveness_watch(&x->liveness, i, p->at);
 }
 
+/*
+ * What a process says of times may be of another clock: it may be in another time namespace. A process that has the
+ * doorbell made its segment after the look that did not find it; what another one records is of this run.
+ */
+static void bound_times(const struct external *x, struct external_process *p, int64_t now)
+{
+    struct attached *a = p->at;
+    bool is_new = a->doorbell_id == x->doorbell_id;
+    p->earliest = (uint64_t)(a->begun ? now : is_new ? x->looked_at : x->since);
+    if (a->started > (uint64_t)now)
+        a->started = (uint64_t)now;
+    if (is_new && a->started < p->earliest)
+        a->started = p->earliest;
+}
+
 static int adopt(struct external *x, struct attached *a, const char *name, int64_t now)
 {
     uint32_t stream_id;
@@ -146,6 +162,7 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
     const struct external_observer *o = &x->options.observer;
     snprintf(p->name, sizeof p->name, "%s", name);
     p->at = a;
+    bound_times(x, p, now);
     if (!external_clock_adopt(x, p)) {
         free(p);
         return BEZEL_ENOMEM;
@@ -310,6 +327,8 @@ void discover_processes(struct external *x, int64_t now)
     if (dir)
         closedir(dir);
     x->folder_error = lacks_room(unread) ? 0 : unread;
+    if (!x->left_out)
+        x->looked_at = now;
     x->scan_due = now + (x->left_out ? FIND_LEFT_OUT_NS : FIND_AGAIN_NS);
     x->arrivals_due = x->segments_seen > FIND_FEW ? now + (int64_t)x->segments_seen * FIND_A_SEGMENT_NS : INT64_MIN;
     if (x->folder_error && !was_crowded)

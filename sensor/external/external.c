@@ -228,7 +228,8 @@ static void close_step(struct external *x, struct external_process *p, int64_t n
         p->unfinished = 0;
     if (p->clamped)
         notes_record(x, p, now, "BEZEL-TIME",
-                     "the times of %llu records were moved: they were earlier than the record before, or in the future",
+                     "the times of %llu records were moved: they were earlier than the record before or their "
+                     "process, or in the future",
                      (unsigned long long)p->clamped);
 }
 

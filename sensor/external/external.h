@@ -63,6 +63,7 @@ struct external_process {
     uint32_t closed_count;                 /* ... in so many rows; closed_rows is NULL where they stay as they are */
     uint32_t unobserved; /* processes forked from it that record and have no segment: their records are unknown */
     struct external_totals totals;    /* as its counters were when last read and possible */
+    uint64_t earliest;                /* ns: nothing that it records in this run is from before */
     uint64_t clamped;                 /* its records whose times were made to fit */
     struct timebase *timebase;        /* of its clock; NULL: timestamps are ns of CLOCK_MONOTONIC */
     struct user_clock *user_clock;    /* its own clock; NULL: it has none */

@@ -69,6 +69,7 @@ struct external {
     bool folder_known;              /* every file in it at that time has been dealt with */
     uint32_t looks;                 /* number of looks at the folder */
     uint32_t segments_seen;         /* at the last look */
+    int64_t looked_at;              /* when the last look began that found every segment; until then, run_started */
     int64_t arrivals_due;           /* arrivals are not looked for before this time */
     bool collecting, finishing;
     bool run_goes_on; /* external_keep_processes() was called */

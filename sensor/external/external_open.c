@@ -127,6 +127,7 @@ int external_open(const struct external_options *options, struct external **out)
     x->least_slots = UINT32_MAX;
     x->accumulate = (struct accumulate){.records = options->accumulate, .longest = options->accumulate_longest};
     x->run_started = (uint64_t)clock_now();
+    x->looked_at = (int64_t)x->run_started;
     name_self(x);
     sigbus_guard_init();
     int err = folder_make(options->dir, &x->folder);

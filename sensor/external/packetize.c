@@ -11,17 +11,18 @@
 #include "sensor/external/reduce.h"
 #include "sensor/external/user_clock.h"
 
-static uint64_t time_of(const struct packetizer *c, uint64_t ticks)
+/* The record's time, or now where that is impossible: in the future, or before the process can have recorded. */
+static uint64_t possible_time(const struct packetizer *c, uint64_t ticks)
 {
-    return external_clock_ns(c->p, ticks);
+    uint64_t time = external_clock_ns(c->p, ticks), now = (uint64_t)c->now;
+    bool possible = time <= now + PACKETIZE_FUTURE_NS && time + PACKETIZE_FUTURE_NS >= c->p->earliest;
+    return possible ? time : now;
 }
 
-/* The record's time, clamped: not before its predecessor, not in the future. */
+/* The record's time, clamped: not before its predecessor, and possible. */
 static uint64_t fit_time(struct packetizer *c, uint64_t ticks, uint64_t last)
 {
-    uint64_t timestamp = time_of(c, ticks), fit = timestamp;
-    if (fit > (uint64_t)c->now + PACKETIZE_FUTURE_NS)
-        fit = (uint64_t)c->now;
+    uint64_t timestamp = external_clock_ns(c->p, ticks), fit = possible_time(c, ticks);
     if (fit < last)
         fit = last;
     c->x->counts.clamped += fit != timestamp;
@@ -137,7 +138,7 @@ static enum packetize_next packetize_first(struct packetizer *c, uint32_t ring, 
                                                   : "an invalid record");
         return PACKETIZE_EMPTY;
     }
-    if (!packetize_stream(c, ring, time_of(c, r.ticks))) {
+    if (!packetize_stream(c, ring, possible_time(c, r.ticks))) {
         *reader = before;
         return PACKETIZE_FULL;
     }

@@ -9,7 +9,7 @@
 #include "sensor/external/external_internal.h"
 
 enum {
-    PACKETIZE_FUTURE_NS = 1000000000, /* a timestamp may be this far in the future */
+    PACKETIZE_FUTURE_NS = 1000000000, /* a timestamp may be this far in the future, or too early */
     PACKETIZE_RECORD_BYTES_MAX = PACKET_RECORD_BYTES + 8 * RING_VALUES_MAX,
 };
 

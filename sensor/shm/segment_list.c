@@ -37,6 +37,16 @@ bool segment_is_locked(int fd, int at)
     return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
+uint64_t segment_start_time(uint32_t pid, uint64_t said)
+{
+    char path[40];
+    struct stat its, ours;
+    struct procstat now;
+    snprintf(path, sizeof path, "/proc/%u/ns/time", (unsigned)pid);
+    bool is_other = stat(path, &its) == 0 && stat("/proc/self/ns/time", &ours) == 0 && its.st_ino != ours.st_ino;
+    return is_other && procstat_read((pid_t)pid, &now) ? now.start_time : said;
+}
+
 /* Whether the process that made the segment is certainly gone: its pid is free, reused, or a zombie's. */
 static bool is_gone(uint32_t pid, uint64_t start_time)
 {
@@ -107,7 +117,7 @@ static bool look_at(const struct folder *folder, uint64_t instance, struct segme
               head->instance == instance;
     bool ours = is && head->pid != 0 && head->start_time != 0 && head->pid_namespace != 0 &&
                 head->pid_namespace == procstat_namespace();
-    is = is && segment_process_lives(fd, head->pid, head->start_time, ours);
+    is = is && segment_process_lives(fd, head->pid, ours ? segment_start_time(head->pid, head->start_time) : 0, ours);
     if (is)
         examine(fd, head, row);
     close(fd);

@@ -40,6 +40,13 @@ int segment_list(const struct folder *folder, uint64_t after, struct segment_lis
 bool segment_is_locked(int fd, int at);
 
 /**
+ * The start time of process `pid` of our pid namespace, in whose segment it is `said`. In another time namespace the
+ * process has read it on another clock; then it is read again. Who has the pid by then may be another process: its
+ * segment's lock decides whether it lives.
+ */
+uint64_t segment_start_time(uint32_t pid, uint64_t said);
+
+/**
  * Whether the process lives that made the segment `fd`, in whose head are `pid` and `start_time`. `ours`: the pid is a
  * number of our namespace.
  */
