@@ -4,6 +4,7 @@
 /* Which gaps can be judged from the stored records, and what becomes of the limits' rows. rejudge_replay.c judges. */
 #include "run/verdict/rejudge.h"
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/saturate.h"
 #include "resmgr/agent/agent.h"
@@ -190,6 +191,24 @@ int rejudge_anew(struct summary *s, const struct experiment *e, const struct exp
             s->gaps[s->gap_count++] = (struct history_gap){.node = node, .limit = i, .begin = begin, .end = end};
         }
     return 0;
+}
+
+/*
+ * The row of a limit at `at`: of several managers' rows, the first that goes on behind it, by whichever node. NULL:
+ * there is none.
+ */
+static struct builtin_limit *row_at(struct summary *s, uint32_t node, uint32_t limit, int64_t at)
+{
+    struct builtin_limit *row = NULL;
+    for (size_t i = 0; i < s->limit_count; i++) {
+        struct builtin_limit *l = &s->limits[i];
+        if (l->limit != limit || (l->node != node && l->epoch == 0))
+            continue;
+        row = l;
+        if (l->node == node ? l->at >= at : run_time(s, l->node, l->at) >= run_time(s, node, at))
+            break;
+    }
+    return row;
 }
 
 /* ---- whether the records suffice --------------------------------------------------------------------------------- */
@@ -379,6 +398,35 @@ static int find_early(struct summary *s, const struct experiment *e, uint32_t i)
     return add_early(s, is.row, g, seen - is.known->judged_from, began < known ? known - began : 0);
 }
 
+/*
+ * A gap back to what was recorded before begins where a node recorded a limit last, which may be a second before it was
+ * judged last: what of that the row has judged is none. `of`: how long all gaps of the row are.
+ */
+static void shorten(struct summary *s, struct history_gap *g, const struct builtin_limit *row, int64_t of)
+{
+    int64_t twice = least(saturate_sub(of, row->unjudged), CLOCK_S);
+    bool is_one_s = saturate_sub(run_time(s, row->node, row->at), total(row)) <= run_time(s, g->node, g->begin);
+    if (is_one_s && twice > 0) /* else it is between two managers */
+        g->begin = least(saturate_add(g->begin, twice), g->end);
+}
+
+static void shorten_all(struct summary *s, const struct experiment *e)
+{
+    for (size_t i = 0; i < s->gap_count; i++) {
+        struct history_gap *g = &s->gaps[i];
+        bool is_its =
+            g->restarted && g->node < s->node_count && g->limit < e->limit_count && e->limits[g->limit].global;
+        const struct builtin_limit *row = is_its ? row_at(s, g->node, g->limit, g->end) : NULL;
+        int64_t of = 0;
+        for (size_t k = 0; k < s->gap_count && row; k++)
+            if (s->gaps[k].limit == g->limit && s->gaps[k].node < s->node_count &&
+                row_at(s, s->gaps[k].node, g->limit, s->gaps[k].end) == row)
+                of = saturate_add(of, s->gaps[k].end - s->gaps[k].begin);
+        if (row)
+            shorten(s, g, row, of);
+    }
+}
+
 static int find_all_early(struct summary *s, const struct experiment *e)
 {
     int err = 0;
@@ -388,24 +436,6 @@ static int find_all_early(struct summary *s, const struct experiment *e)
 }
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
-
-/*
- * The row of a limit at `at`: of several managers' rows, the first that goes on behind it, by whichever node. NULL:
- * there is none.
- */
-static struct builtin_limit *row_at(struct summary *s, uint32_t node, uint32_t limit, int64_t at)
-{
-    struct builtin_limit *row = NULL;
-    for (size_t i = 0; i < s->limit_count; i++) {
-        struct builtin_limit *l = &s->limits[i];
-        if (l->limit != limit || (l->node != node && l->epoch == 0))
-            continue;
-        row = l;
-        if (l->node == node ? l->at >= at : run_time(s, l->node, l->at) >= run_time(s, node, at))
-            break;
-    }
-    return row;
-}
 
 void rejudge_take_gap(struct summary *s, const struct experiment *e, const struct history_gap *g)
 {
@@ -497,6 +527,8 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
     struct replay_found found = {0};
     const char *ended = summary_property(s, "ended");
     int err = find_all_early(s, e);
+    if (!s->judged_anew)
+        shorten_all(s, e);
     if (err)
         return err;
     if (!ended || strtoll(ended, NULL, 10) == 0 || s->mirror.partial)

@@ -176,7 +176,6 @@ TEST(a_gap_that_records_do_not_tell_says_why)
     }
 }
 
-/* The file has two nodes, and the database one of them. */
 /* What is not judged of one gap: bezeld counts from an instant, which the observation of it is stamped behind. */
 static int64_t left_of_gap(int64_t stamped_behind, int64_t doubtful)
 {
@@ -205,6 +204,32 @@ TEST(a_gap_that_is_judged_leaves_nothing)
     assert_int_equal(left_of_gap(100 * CLOCK_MS, 0), 100 * CLOCK_MS); /* more than lies between two instants */
 }
 
+/* The manager judged until `judged`, which the node that recorded it at 3 s did not record any more. */
+TEST(a_gap_to_what_was_recorded_before_has_none_of_what_was_judged_since)
+{
+    static const struct {
+        int64_t judged, begin;
+    } gaps[] = {{3 * CLOCK_S, 3 * CLOCK_S}, {3 * CLOCK_S + 700 * CLOCK_MS, 3 * CLOCK_S + 700 * CLOCK_MS}};
+    for (size_t i = 0; i < 4; i++) {
+        struct sample s;
+        sample_held(&s);
+        bool other = i / 2; /* of a later manager */
+        int64_t base = s.rows[0].at - 9 * CLOCK_S, unjudged = 5 * CLOCK_S - gaps[i % 2].judged;
+        struct history_gap gap = {.begin = base + 3 * CLOCK_S, .end = base + 5 * CLOCK_S, .restarted = true};
+        s.summary.gaps = &gap;
+        s.summary.gap_count = s.summary.limit_count = 1;
+        s.limits[0].metric = LIMIT_ON_SENSOR_CPU;
+        s.limits[0].global = true;
+        s.rows[0].epoch = 1;
+        s.rows[0].held = (other ? 5 : 9) * CLOCK_S - unjudged;
+        s.rows[0].violated = s.rows[0].settling = 0;
+        s.rows[0].unknown = s.rows[0].unjudged = unjudged;
+        assert_int_equal(rejudge_gaps("nowhere", &s.summary, &s.experiment), 0);
+        assert_int_equal(gap.begin, base + (other ? 3 * CLOCK_S : gaps[i % 2].begin));
+    }
+}
+
+/* The file has two nodes, and the database one of them. */
 TEST(a_node_that_never_joined_is_not_passed_over)
 {
     for (int both = 0; both < 2; both++) {
