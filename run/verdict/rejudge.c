@@ -410,21 +410,32 @@ static void shorten(struct summary *s, struct history_gap *g, const struct built
         g->begin = least(saturate_add(g->begin, twice), g->end);
 }
 
+static int64_t length_of_gaps(struct summary *s, const struct builtin_limit *row)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < s->gap_count; i++) {
+        const struct history_gap *g = &s->gaps[i];
+        if (g->limit == row->limit && g->node < s->node_count && row_at(s, g->node, g->limit, g->end) == row)
+            sum = saturate_add(sum, g->end - g->begin);
+    }
+    return sum;
+}
+
 static void shorten_all(struct summary *s, const struct experiment *e)
 {
-    for (size_t i = 0; i < s->gap_count; i++) {
+    size_t kept = 0;
+    for (size_t i = 0; i < s->gap_count && !s->judged_anew; i++) {
         struct history_gap *g = &s->gaps[i];
-        bool is_its =
-            g->restarted && g->node < s->node_count && g->limit < e->limit_count && e->limits[g->limit].global;
+        bool is_its = g->restarted && g->node < s->node_count && g->limit < e->limit_count &&
+                      e->limits[g->limit].global && !rejudge_is_recorded_elsewhere(s, g);
         const struct builtin_limit *row = is_its ? row_at(s, g->node, g->limit, g->end) : NULL;
-        int64_t of = 0;
-        for (size_t k = 0; k < s->gap_count && row; k++)
-            if (s->gaps[k].limit == g->limit && s->gaps[k].node < s->node_count &&
-                row_at(s, s->gaps[k].node, g->limit, s->gaps[k].end) == row)
-                of = saturate_add(of, s->gaps[k].end - s->gaps[k].begin);
         if (row)
-            shorten(s, g, row, of);
+            shorten(s, g, row, length_of_gaps(s, row));
     }
+    for (size_t i = 0; i < s->gap_count; i++)
+        if (s->gaps[i].begin < s->gaps[i].end)
+            s->gaps[kept++] = s->gaps[i];
+    s->gap_count = kept;
 }
 
 static int find_all_early(struct summary *s, const struct experiment *e)
@@ -527,8 +538,7 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
     struct replay_found found = {0};
     const char *ended = summary_property(s, "ended");
     int err = find_all_early(s, e);
-    if (!s->judged_anew)
-        shorten_all(s, e);
+    shorten_all(s, e);
     if (err)
         return err;
     if (!ended || strtoll(ended, NULL, 10) == 0 || s->mirror.partial)

@@ -6,7 +6,7 @@
 #include "metric/evaluator.h"
 #include "run/read/run_reader.h"
 #include "run/verdict/rejudge.h"
-#include "run/verdict/rejudge_end.h"
+#include "run/verdict/rejudge_replay.h"
 #include "run/verdict/verdict.h"
 
 #include <math.h>
@@ -91,10 +91,10 @@ static bool find_extremes(const char *run, const struct summary *s, const struct
     return all;
 }
 
-static bool read_chosen(const char *run, const struct summary *s, const struct experiment *e, struct summary_chosen *c)
+static bool read_chosen(const char *run, struct summary *s, const struct experiment *e, struct summary_chosen *c)
 {
     if (verdict_has_end(e, c->limit))
-        return rejudge_read_end(run, s, e, c);
+        return replay_end(run, s, e, c);
     return s->processes[c->process].expired.packets == 0 &&
            find_extremes(run, s, &e->metrics[e->limits[c->limit].metric], c);
 }

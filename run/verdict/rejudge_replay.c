@@ -12,7 +12,7 @@
  * leaves the gap as it is. A process begins with its first record, and ends with its last one: from there on until its
  * streams were closed it may have been silent, or gone. Then only a violation by another process is certain.
  */
-#include "run/verdict/rejudge_replay.h"
+#include "run/verdict/rejudge_replay_internal.h"
 
 #include "base/clock.h"
 #include "base/grow.h"
@@ -26,57 +26,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPANS_MOST = 64, STEPS_MOST = 2000000, RECORDS_MOST = 20000000 };
-
-struct replay_process {
-    const struct summary_process *p;
-    int64_t begin, end; /* its first and last record */
-    int64_t closed;     /* the latest of its streams; INT64_MIN: not known yet */
-    bool lossy;
-    int slot; /* of the agent; -1: it is not there */
-    int watch[DICT_ASPECTS_MAX + 1];
-    uint64_t attempts[DICT_ASPECTS_MAX + 1];
-    uint64_t records; /* of all aspects, since the span began */
-};
-
-/* A gap, while it is judged. */
-struct replay_gap {
-    struct history_gap *gap;
-    int64_t begin, end; /* of the replay's clock, which is ahead of the gap's by: */
-    int64_t ahead;
-    size_t open;      /* its violation that goes on, plus 1; 0: none */
-    int64_t violated; /* ns: the limit's sum in the agent, at the latest instant of the gap */
-};
-
-struct replay {
-    const char *run;
-    struct summary *s;
-    const struct experiment *file;
-    struct experiment e; /* with its limits alone: nothing is adapted */
-    struct replay_found *found;
-    uint32_t node;
-    bool all; /* of the nodes, at times of the first one's clock; else of `node` alone, at its own */
-    int64_t from, until, stepped; /* of the present span, and the latest instant in it */
-    struct replay_gap *gaps;      /* of the node, in the order of `begin`; [first, last) are of the span */
-    size_t count, first, last;
-    struct agent *agent;
-    struct agent_limit was[EXPERIMENT_LIMITS_MAX];
-    const struct agent_outcome *out;
-    struct replay_process *processes; /* of the node, in the order of their rows */
-    size_t process_count;
-    int64_t *stream_ends; /* by stream: the end of the latest packet seen */
-    size_t stream_count;
-    int err;
-};
+enum { SPANS_MOST = 64, STEPS_MOST = REPLAY_STEPS_MOST, RECORDS_MOST = 20000000 };
 
 static void replay_give_up(struct replay *r, const char *why)
 {
+    r->gave_up = true;
     for (size_t i = r->first; i < r->last; i++)
         r->gaps[i].gap->why = why;
 }
 
 /* Time `at` of the clock of node `node`, as times are compared here. */
-static int64_t replay_time(const struct replay *r, uint32_t node, int64_t at)
+int64_t replay_time(const struct replay *r, uint32_t node, int64_t at)
 {
     return r->all ? saturate_sub(run_clock_at(&r->s->nodes[node].run_clock, at).ns, r->s->nodes[0].ahead) : at;
 }
@@ -123,7 +83,7 @@ static int64_t replay_began(const struct replay *r, const struct replay_process 
 {
     int64_t started = replay_time(r, p->p->node, p->p->started);
     if (p->begin <= r->from || !rejudge_saw_begin(r->s, p->p))
-        return 0;
+        return r->looks ? p->begin - 1 : 0; /* as if it had been seen, so that its first record counts */
     return started > r->from ? started : r->from;
 }
 
@@ -166,7 +126,7 @@ static void replay_begin_processes(struct replay *r, const struct model *m)
         }
 }
 
-static int replay_find_processes(struct replay *r)
+int replay_find_processes(struct replay *r)
 {
     r->process_count = 0;
     r->processes = calloc(r->s->process_count + 1, sizeof *r->processes);
@@ -188,7 +148,7 @@ static int replay_find_processes(struct replay *r)
             is.begin = first < is.begin ? first : is.begin;
             is.end = last > is.end ? last : is.end;
         }
-        if ((r->all || p->node == r->node) && is.begin < INT64_MAX)
+        if ((r->all || p->node == r->node) && (!r->of || p == r->of) && is.begin < INT64_MAX)
             r->processes[r->process_count++] = is;
     }
     qsort(r->processes, r->process_count, sizeof *r->processes, by_row);
@@ -296,7 +256,7 @@ static void replay_take_back(struct replay *r, struct replay_gap *g, int64_t aft
     }
 }
 
-static double replay_worse(const struct experiment_limit *l, double a, double b)
+double replay_worse(const struct experiment_limit *l, double a, double b)
 {
     return l->compare == COMPARE_AT_LEAST ? fmin(a, b) : fmax(a, b); /* both pass over NaN */
 }
@@ -348,10 +308,8 @@ static void replay_end_processes(struct replay *r)
     }
 }
 
-static void replay_step(struct replay *r, int64_t now)
+void replay_count(struct replay *r, int64_t now)
 {
-    struct policy_measure nothing = {.cpu = NAN, .polls = NAN, .records = NAN};
-    replay_end_processes(r);
     for (size_t i = 0; i < r->process_count; i++) {
         const struct replay_process *p = &r->processes[i];
         agent_count_all(r->agent, p->slot, p->records);
@@ -359,6 +317,13 @@ static void replay_step(struct replay *r, int64_t now)
             if (p->watch[id] >= 0)
                 agent_count(r->agent, p->watch[id], p->attempts[id], now);
     }
+}
+
+static void replay_step(struct replay *r, int64_t now)
+{
+    struct policy_measure nothing = {.cpu = NAN, .polls = NAN, .records = NAN};
+    replay_end_processes(r);
+    replay_count(r, now);
     r->out = agent_step(r->agent, now, &nothing);
     for (size_t i = r->first; i < r->last; i++)
         replay_account(r, &r->gaps[i], &r->out->limits[r->gaps[i].gap->limit], now);
@@ -435,7 +400,7 @@ static void replay_item(struct replay *r, const struct record_item *item)
         if (!item->r && item->lost)
             replay_lose(r, p, before, time);
     }
-    if (!item->r || time <= r->from || time > saturate_add(r->until, r->e.adapt.every))
+    if (!item->r || time <= r->from || time > (r->looks ? r->until : saturate_add(r->until, r->e.adapt.every)))
         return;
     replay_advance(r, time);
     if (p->slot < 0 && time < p->end + 1 && !r->err)
@@ -462,12 +427,13 @@ static int64_t run_time(const struct replay *r, int64_t at, int64_t more)
 }
 
 /* A loss may be reported long after it: behind one, all of the run is read. */
-static struct record_filter replay_filter(const struct replay *r)
+struct record_filter replay_filter(const struct replay *r)
 {
     struct record_filter f = RECORD_FILTER_ALL;
     bool lossy = false;
     for (size_t i = 0; i < r->process_count; i++)
-        lossy = lossy || r->processes[i].lossy;
+        lossy = lossy || (r->processes[i].lossy && !r->looks);
+    f.process = r->of ? r->of->name : NULL;
     f.node = r->all ? NULL : r->s->nodes[r->node].name;
     f.from = run_time(r, r->from, -CLOCK_S);
     if (!lossy)
@@ -475,7 +441,7 @@ static struct record_filter replay_filter(const struct replay *r)
     return f;
 }
 
-static void replay_read(struct replay *r, struct run_reader *reader)
+void replay_read(struct replay *r, struct run_reader *reader)
 {
     struct record_item item;
     int more = run_reader_look(reader, RUN_READER_ALL);
@@ -493,7 +459,7 @@ static void replay_read(struct replay *r, struct run_reader *reader)
     }
     if (!r->err)
         replay_advance(r, INT64_MAX);
-    if (!r->err)
+    if (!r->err && !r->looks)
         replay_end_processes(r);
     if (records > RECORDS_MOST)
         replay_give_up(r, "too many records would have to be read");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Judges the gaps of a run from its stored records: rejudge.h. */
+/** Judges the gaps of a run, and what limits stood at behind them, from its stored records: rejudge.h. */
 #ifndef BEZEL_RUN_VERDICT_REJUDGE_REPLAY_H
 #define BEZEL_RUN_VERDICT_REJUDGE_REPLAY_H
 
@@ -20,5 +20,12 @@ struct replay_found {
  */
 int replay_gaps(const char *run, struct summary *s, const struct experiment *e,
                 struct replay_found *found) BEZEL_MUST_CHECK;
+
+/**
+ * Reads the value of limit c->limit at verdict_end() of process c->process, from ended run `run`, into `min` and `max`
+ * of *c; NaN: it does not break the limit there, or is unknown. It is as if a sampling instant had been there. Returns
+ * whether all its records could be read.
+ */
+bool replay_end(const char *run, struct summary *s, const struct experiment *e, struct summary_chosen *c);
 
 #endif

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** A replay of stored records into an agent, which judges gaps (rejudge_replay.c) or one last record (rejudge_end.c).
+ */
+#ifndef BEZEL_RUN_VERDICT_REJUDGE_REPLAY_INTERNAL_H
+#define BEZEL_RUN_VERDICT_REJUDGE_REPLAY_INTERNAL_H
+
+#include "resmgr/agent/agent.h"
+#include "run/read/run_reader.h"
+#include "run/verdict/rejudge_replay.h"
+
+enum { REPLAY_STEPS_MOST = 2000000 };
+
+struct replay_process {
+    const struct summary_process *p;
+    int64_t begin, end; /* its first and last record */
+    int64_t closed;     /* the latest of its streams; INT64_MIN: not known yet */
+    bool lossy;
+    int slot; /* of the agent; -1: it is not there */
+    int watch[DICT_ASPECTS_MAX + 1];
+    uint64_t attempts[DICT_ASPECTS_MAX + 1];
+    uint64_t records; /* of all aspects, since the span began */
+};
+
+/* A gap, while it is judged. */
+struct replay_gap {
+    struct history_gap *gap;
+    int64_t begin, end; /* of the replay's clock, which is ahead of the gap's by: */
+    int64_t ahead;
+    size_t open;      /* its violation that goes on, plus 1; 0: none */
+    int64_t violated; /* ns: the limit's sum in the agent, at the latest instant of the gap */
+};
+
+struct replay {
+    const char *run;
+    struct summary *s;
+    const struct experiment *file;
+    struct experiment e; /* with its limits alone: nothing is adapted */
+    struct replay_found *found;
+    uint32_t node;
+    bool all; /* of the nodes, at times of the first one's clock; else of `node` alone, at its own */
+    const struct summary_process *of; /* that process alone; NULL: all processes */
+    bool looks;                       /* at the value at `until`, and judges no gaps */
+    bool gave_up;
+    int64_t from, until, stepped; /* of the present span, and the latest instant in it */
+    struct replay_gap *gaps;      /* of the node, in the order of `begin`; [first, last) are of the span */
+    size_t count, first, last;
+    struct agent *agent;
+    struct agent_limit was[EXPERIMENT_LIMITS_MAX];
+    const struct agent_outcome *out;
+    struct replay_process *processes; /* of the node, in the order of their rows */
+    size_t process_count;
+    int64_t *stream_ends; /* by stream: the end of the latest packet seen */
+    size_t stream_count;
+    int err;
+};
+
+/** Time `at` of the clock of node `node`, as times are compared in `r`. */
+int64_t replay_time(const struct replay *r, uint32_t node, int64_t at);
+
+/** Fills r->processes, for free(). Returns 0 or BEZEL_ENOMEM. */
+int replay_find_processes(struct replay *r) BEZEL_MUST_CHECK;
+
+/** The records of the span from r->from to r->until. */
+struct record_filter replay_filter(const struct replay *r);
+
+/** Reads the span, up to its last instant. What went wrong is in r->err, r->gave_up and the reasons of its gaps. */
+void replay_read(struct replay *r, struct run_reader *reader);
+
+/** Gives the agent the counters as they stand at `now`. */
+void replay_count(struct replay *r, int64_t now);
+
+/** The value that is further from holding; both may be NaN. */
+double replay_worse(const struct experiment_limit *l, double a, double b);
+
+#endif
