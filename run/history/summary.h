@@ -76,6 +76,7 @@ struct summary_chosen {
     uint32_t limit;
     size_t process;
     double min, max;
+    int64_t open; /* of an interval: since interval_reading_since() to the end of the run, ns; 0: all ended */
 };
 
 /** What was stored, and then expired from the store (`store.keep`): it counts as stored. */

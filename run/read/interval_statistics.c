@@ -18,6 +18,7 @@ struct interval_reading {
     const struct experiment *experiment;
     const struct interval_losses *losses;
     struct interval **of; /* by metric; NULL where that is no interval */
+    int64_t *since;       /* by metric: interval_reading_since() */
     uint32_t metric;      /* whose records are taken now */
     struct interval_times times;
     int64_t *latest; /* by stream: the time of its latest record */
@@ -41,6 +42,11 @@ static void take_time(void *context, const struct interval_time *time)
 struct interval *interval_reading_of(const struct interval_reading *r, uint32_t metric)
 {
     return r->of[metric];
+}
+
+int64_t interval_reading_since(const struct interval_reading *r, uint32_t metric)
+{
+    return r->since[metric];
 }
 
 bool interval_reading_wants(const struct interval_reading *r, const struct dict_aspect *a)
@@ -95,6 +101,11 @@ static void take_record(struct interval_reading *r, const struct record_item *it
     struct interval_part part = interval_part_of(m, item->process->name, item->aspect);
     if (part.has != INTERVAL_HAS_PART)
         return;
+    int64_t *since = &r->since[r->metric];
+    if (part.position + 1 == m->interval.count)
+        *since = INT64_MAX;
+    else if (part.position == 0 && item->at.ns < *since)
+        *since = item->at.ns;
     struct interval_event e = interval_event_of(m, &part, item->process, item->r, item->at);
     interval_add(r->of[r->metric], &e, r->now);
 }
@@ -122,6 +133,7 @@ static void free_reading(struct interval_reading *r)
         interval_free(r->of[i]);
     interval_times_free(&r->times);
     free(r->of);
+    free(r->since);
     free(r->latest);
     free(r);
 }
@@ -135,15 +147,19 @@ struct interval_reading *interval_reading_new(const struct experiment *e, const 
                                    .losses = losses,
                                    .now = INT64_MIN,
                                    .times = {.memory = VALUES_MEMORY},
-                                   .of = calloc(e->metric_count + 1, sizeof *r->of)};
-    for (uint32_t i = 0; r->of && i < e->metric_count; i++)
+                                   .of = calloc(e->metric_count + 1, sizeof *r->of),
+                                   .since = malloc((e->metric_count + 1) * sizeof *r->since)};
+    r->short_of_memory = !r->of || !r->since;
+    for (uint32_t i = 0; !r->short_of_memory && i < e->metric_count; i++) {
+        r->since[i] = INT64_MAX;
         if (e->metrics[i].kind == METRIC_INTERVAL) {
             if (interval_new(&e->metrics[i], e->order.wait, &r->of[i]) != 0)
                 r->short_of_memory = true;
             else
                 interval_tell(r->of[i], take_time, r);
         }
-    if (r->of && !r->short_of_memory)
+    }
+    if (!r->short_of_memory)
         return r;
     free_reading(r);
     return NULL;
@@ -159,24 +175,25 @@ static int by_place(const void *a, const void *b)
     return (x->part + 1) % INTERVAL_PARTS < (y->part + 1) % INTERVAL_PARTS ? -1 : 1;
 }
 
-static void finish(struct interval_reading *r, bool whole, struct interval_counts *counts)
+static void finish(struct interval_reading *r, int64_t ended, struct interval_counts *counts)
 {
     for (r->metric = 0; r->metric < r->experiment->metric_count; r->metric++)
         if (r->of[r->metric]) {
             interval_finish(r->of[r->metric], r->now);
-            if (whole) /* nothing waits for nodes that are late */
-                interval_advance(r->of[r->metric], saturate_add(r->now, r->experiment->order.wait));
+            if (ended > INT64_MIN) /* nothing waits for nodes that are late */
+                interval_advance(r->of[r->metric],
+                                 saturate_add(ended > r->now ? ended : r->now, r->experiment->order.wait));
             counts[r->metric] = interval_counts(r->of[r->metric]);
         }
 }
 
-static int give(struct interval_reading *r, bool whole, struct interval_table *t)
+static int give(struct interval_reading *r, int64_t ended, struct interval_table *t)
 {
     *t = (struct interval_table){.counts = calloc(r->experiment->metric_count + 1, sizeof *t->counts),
                                  .records = r->records};
     if (!t->counts)
         return BEZEL_ENOMEM;
-    finish(r, whole, t->counts);
+    finish(r, ended, t->counts);
     t->rows = calloc(r->times.count + 1, sizeof *t->rows);
     for (; t->rows && t->count < r->times.count; t->count++)
         t->rows[t->count] = interval_times_of(&r->times.rows[t->count]);
@@ -185,9 +202,9 @@ static int give(struct interval_reading *r, bool whole, struct interval_table *t
     return t->rows && !r->short_of_memory ? 0 : BEZEL_ENOMEM;
 }
 
-int interval_reading_end(struct interval_reading *r, bool whole, struct interval_table *t)
+int interval_reading_end(struct interval_reading *r, int64_t ended, struct interval_table *t)
 {
-    int err = give(r, whole, t);
+    int err = give(r, ended, t);
     free_reading(r);
     return err;
 }

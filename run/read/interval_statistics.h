@@ -43,10 +43,17 @@ bool interval_reading_take(struct interval_reading *r, const struct record_item 
 struct interval *interval_reading_of(const struct interval_reading *r, uint32_t metric);
 
 /**
- * Gives the table, for interval_table_free(), and frees the reading. `whole`: all records of an ended run were read, so
- * what had no counterpart for a window is late, and not under way. Returns 0 or BEZEL_ENOMEM.
+ * The time of the first record at position 0 behind which none came at the last position, whatever their keys, though
+ * all were taken in: since then the interval may hang. INT64_MAX: there is none.
  */
-int interval_reading_end(struct interval_reading *r, bool whole, struct interval_table *t) BEZEL_MUST_CHECK;
+int64_t interval_reading_since(const struct interval_reading *r, uint32_t metric);
+
+/**
+ * Gives the table, for interval_table_free(), and frees the reading. `ended`: when the run ended of which all records
+ * were read, so what had no counterpart for a window is late, and not under way; INT64_MIN: they were not. Returns 0 or
+ * BEZEL_ENOMEM.
+ */
+int interval_reading_end(struct interval_reading *r, int64_t ended, struct interval_table *t) BEZEL_MUST_CHECK;
 
 /**
  * Of metrics of `e` whose records ended at the collector: puts into `t` what that has stored of them, in place of what

@@ -480,7 +480,8 @@ static void conclude(struct interval_replay *r)
 }
 
 /* What no window had at a sampling instant, as it was shorter than the time between two, is found by all times. */
-static int take_extremes(struct summary *s, const struct experiment *e, const struct interval_table *t)
+static int take_extremes(struct summary *s, const struct experiment *e, const struct interval_table *t,
+                         const int64_t *since, int64_t ended)
 {
     for (uint32_t i = 0; i < e->limit_count; i++) {
         struct summary_chosen c = {.limit = i, .min = NAN, .max = NAN};
@@ -493,6 +494,7 @@ static int take_extremes(struct summary *s, const struct experiment *e, const st
         }
         if (isnan(c.max))
             continue;
+        c.open = since[e->limits[i].metric] < ended ? ended - since[e->limits[i].metric] : 0;
         if (!grow_by_one(&s->chosen, s->chosen_count, sizeof *s->chosen))
             return BEZEL_ENOMEM;
         s->chosen[s->chosen_count++] = c;
@@ -531,17 +533,22 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
         return 0;
     if (!(r.reading = interval_reading_new(e, &losses)))
         return BEZEL_ENOMEM;
-    bool ended = summary_property_number(s, "ended") != 0 && !s->mirror.partial;
+    int64_t end = saturate_ns(summary_property_number(s, "ended"));
+    bool ended = end != 0 && !s->mirror.partial;
     if (ended)
         r.err = begin_judges(&r);
     bool whole = !r.err && read_run(&r, run, ended ? INT64_MAX : budget);
     if (whole)
         conclude(&r);
-    int err = interval_reading_end(r.reading, whole && ended, t);
+    int64_t *since = calloc(e->metric_count + 1, sizeof *since);
+    for (uint32_t m = 0; since && m < e->metric_count; m++)
+        since[m] = interval_reading_since(r.reading, m);
+    int err = interval_reading_end(r.reading, whole && ended ? end : INT64_MIN, t);
     err = err ? err : interval_table_take_stored(t, e, s->judged_anew ? no_property : property_of, s);
     t->cut = !whole;
     if (!err && whole && ended)
-        err = take_extremes(s, e, t);
+        err = since ? take_extremes(s, e, t, since, end) : BEZEL_ENOMEM;
+    free(since);
     for (size_t i = 0; i < r.count; i++) {
         free(r.judges[i].gaps);
         free(r.judges[i].violations);

@@ -47,9 +47,10 @@ struct verdict_limit {
                                 nodes: most; 0: none, or too few to know */
     bool blurred;            /* its values do not tell this verdict: experiment_limit_is_blurred() */
     bool switched;           /* over all nodes: an operator turned its aspect off, so that nobody counted */
-    int64_t killed; /* over all nodes: for how long a process was silent before a signal killed it, which may break the
-                       limit, and is not judged; most; 0: none was */
-    int64_t silent; /* likewise: for how long one was silent that still was when the run began to end */
+    int64_t killed;  /* over all nodes: for how long a process was silent before a signal killed it, which may break the
+                        limit, and is not judged; most; 0: none was */
+    int64_t silent;  /* likewise: for how long one was silent that still was when the run began to end */
+    int64_t endless; /* of an interval: for how long, to the end of the run, first records came and no last one; 0 */
     const struct builtin_open *open; /* over all nodes: a wait or long span without an end that broke the limit, or may
                                         have; the longest; NULL: none ... */
     int64_t open_ns;                 /* ... and for how long before the run began to end: that counts; 0: none */

@@ -11,6 +11,7 @@
 #include "base/condition.h"
 #include "base/saturate.h"
 #include "metric/arrivals.h"
+#include "resmgr/agent/agent.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -479,7 +480,10 @@ static double silence_exceeds(const struct summary *s, const struct experiment *
     return (double)silent - (is_jitter ? usual : 0) - l->bound;
 }
 
-/* A process that was silent when the run began to end may have hung: no record ends the time since its last one. */
+/*
+ * A process that was silent when the run began to end, for longer than an end looks like it, may have hung: no record
+ * ends the time since its last one.
+ */
 static void judge_silent(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
     struct verdict_limit *l = &v->limits[i];
@@ -488,7 +492,8 @@ static void judge_silent(struct verdict *v, const struct summary *s, const struc
         int64_t last = verdict_end(s, e, i, k);
         int64_t silent = last == INT64_MIN ? 0 : v->ended - run_time(s, p->node, last);
         double over = silent > 0 ? silence_exceeds(s, e, i, k, silent) : 0;
-        if (over <= 0 || over < (double)e->limits[i].persistence || !outlived(v, s, p) ||
+        if (over <= 0 || silent <= agent_settling(e, &e->limits[i]) || over < (double)e->limits[i].persistence ||
+            !outlived(v, s, p) ||
             (double)l->violated + over <= e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
             continue;
         l->silent = silent > l->silent ? silent : l->silent;
@@ -622,6 +627,24 @@ static void judge_open(struct verdict *v, const struct summary *s, const struct 
     }
 }
 
+/* Likewise of an interval: the first records since the last one that ended any may have no end because it hangs. */
+static void judge_endless(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct summary_chosen *times = chosen_of(s, i, 0);
+    struct verdict_limit *is = &v->limits[i];
+    double over = times && times->open > 0 ? (double)times->open - l->bound : 0;
+    if (!times || times->open <= agent_settling(e, l) || l->compare != COMPARE_AT_MOST || over <= 0 ||
+        over < (double)l->persistence ||
+        (double)is->violated + over <= l->tolerance * (double)saturate_add(is->judged, times->open))
+        return;
+    is->endless = times->open;
+    verdict_doubt(is);
+    for (size_t row = 0; row < s->limit_count; row++)
+        if (s->limits[row].limit == i)
+            verdict_doubt(&v->rows[row]);
+}
+
 /* Whether the file itself asks that records of `aspect` are only counted, until somebody turns it on. */
 static bool is_counted_only(const struct experiment *e, const char *aspect)
 {
@@ -745,6 +768,8 @@ void verdict_by_records(struct verdict *v, const struct summary *s, const struct
     for (uint32_t i = 0; i < v->limit_count; i++) {
         find_switched(v, s, e, i);
         judge_stray(v, s, e, i);
+        if (experiment_limit_is_on_interval(e, &e->limits[i]))
+            judge_endless(v, s, e, i);
         if (e->limits[i].metric < 0 || experiment_limit_is_on_interval(e, &e->limits[i]))
             continue;
         judge_missed(v, s, e, i, &e->metrics[e->limits[i].metric]);

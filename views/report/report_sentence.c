@@ -239,6 +239,11 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
                 units_duration(l->silent).s);
         joint = ", and";
     }
+    if (l->endless) {
+        fprintf(out, "%s for the %s since a first record, behind which no last one came until the run ended", joint,
+                units_duration(l->endless).s);
+        joint = ", and";
+    }
     if (l->open) {
         fprintf(out, "%s for the %s for which %s was open, %s", joint, units_duration(report_open_ns(r, l->open)).s,
                 l->open->aspect, report_open_until(r, l->open));
@@ -257,7 +262,7 @@ void report_unknown(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
     bool running = r->verdict->run == RUN_RUNNING;
-    bool is_open = l->unjudged > 0 || l->missed > 0 || l->switched || l->killed || l->silent || l->open ||
+    bool is_open = l->unjudged > 0 || l->missed > 0 || l->switched || l->killed || l->silent || l->endless || l->open ||
                    (l->blurred && l->judged > 0);
     bool so_far = l->judged > 0 && !is_open && !l->strays && l->share <= r->experiment->limits[i].tolerance;
     fprintf(out,
