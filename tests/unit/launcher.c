@@ -3,6 +3,8 @@
 #include "bezeld/launch/launcher.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/procstat.h"
+#include "bezeld/launch/process_tree.h"
 #include "mdr/message.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
@@ -385,6 +387,36 @@ static pid_t start_family(int ends[2])
     (void)!fork();
     for (;;)
         pause();
+}
+
+static pid_t reborn; /* the next look at it is the last one before another process has its number; 0: no process */
+
+bool __real_procstat_read(pid_t pid, struct procstat *p);
+bool __wrap_procstat_read(pid_t pid, struct procstat *p);
+
+bool __wrap_procstat_read(pid_t pid, struct procstat *p)
+{
+    static pid_t seen;
+    bool is = __real_procstat_read(pid, p);
+    if (pid == reborn && pid == seen)
+        p->start_time++;
+    seen = pid == reborn ? pid : seen;
+    return is;
+}
+
+TEST(who_has_the_number_of_a_descendant_by_now_gets_no_signal)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        for (;;)
+            pause();
+    reborn = pid;
+    size_t signalled = process_tree_terminate();
+    reborn = 0;
+    assert_int_equal(signalled, 0);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+    assert_int_equal(process_tree_terminate(), 1);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 /* Daemons of the run are children of the same process: they live on, and so do their own. */
