@@ -214,12 +214,10 @@ int report_load_experiment(const char *run, struct experiment **e)
 int report_load_summary(const char *run, bool running, struct summary **s)
 {
     int err = summary_load(run, s);
-    if (err == BEZEL_ENOENT)
-        log_error("BEZEL-REPORT-DATABASE", "%s has no run.db%s", run,
-                  running ? " yet: the run begins"
-                          : ": the run was killed before anything was stored, or the file was removed");
-    else if (err)
-        log_error("BEZEL-REPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
+    bool begins = running && err == BEZEL_ENOENT;
+    if (err)
+        log_error("BEZEL-REPORT-DATABASE", "%s/run.db: %s", run,
+                  begins ? "there is none yet: the run begins" : rundb_why(err));
     return err;
 }
 
