@@ -314,7 +314,7 @@ static int put_properties(struct fill *in, const char *source)
     if (!err && in->totals.begin <= in->totals.end)
         err = rundb_put_int(in->rundb, RUNDB_STARTED, in->totals.begin);
     if (!err && in->totals.begin <= in->totals.end)
-        err = rundb_put_int(in->rundb, "ended", in->totals.end);
+        err = rundb_put_int(in->rundb, RUNDB_ENDED, in->totals.end);
     return err ? err : rundb_put(in->rundb, "ended_by", "import");
 }
 

@@ -223,14 +223,10 @@ static bool copy_file(const char *from, const char *to, const char *name)
 static bool copy_home(const char *home, const char *run, char id[HOME_ID])
 {
     static const char *const names[] = {"experiment.yaml", "versions.txt", "README", "run.db"};
-    struct rundb *db;
     bool copied = file_make_dirs(run, 0700) == 0;
     for (size_t i = 0; i < sizeof names / sizeof *names && copied; i++)
         copied = copy_file(home, run, names[i]);
-    if (!copied || rundb_open_read(run, &db) != 0)
-        return false;
-    copied = rundb_get(db, "run", id, HOME_ID) == 0;
-    return rundb_close(db) == 0 && copied;
+    return copied && rundb_read(run, "run", id, HOME_ID) == 0;
 }
 
 /* ---- a command's run --------------------------------------------------------------------------------------------- */

@@ -72,8 +72,8 @@ static int read_relative(const char *option, const char *text, const char *run, 
     if (started == 0)
         return options_misuse(
             run ? "%s '%s': no program of the run has been started yet: use a time of the clock"
-                : "%s '%s': the start of a run that is read over the network is not known here: use a "
-                  "time of the clock",
+                : "%s '%s': the start of a run that is read over the network is not known here: use a time of the "
+                  "clock; 'bezel report ENDPOINT' says when the run started",
             option, text);
     *ns = saturate_add(started, after);
     return OPTIONS_GO_ON;

@@ -255,6 +255,11 @@ static int check_answer(const struct control_client_node *node, const struct mes
         return EXIT_OK;
     if (m->type == MESSAGE_REFUSE)
         log_error("BEZEL-REFUSED", "%s %s refuses commands: %s", kind_of(node), node->name, m->refuse.reason);
+    else if (m->reply.answer == ANSWER_ABSENT)
+        log_error("BEZEL-REFUSED",
+                  "%s: its bezeld does not serve this run yet: the run is starting, or bezeld was started again; try "
+                  "again in a moment",
+                  node->name);
     else
         log_error("BEZEL-REFUSED", "%s: %s", node->name,
                   m->reply.text[0] ? m->reply.text : "its answer is of an unexpected kind");

@@ -9,6 +9,7 @@
 #include "ecs/course/load_experiment.h"
 #include "ecs/course/run_internal.h"
 #include "run/history/summary.h"
+#include "run/rundb/rundb.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static bool has_ended(const char *path)
     struct summary *s = NULL;
     if (summary_load(path, &s) != 0)
         return false;
-    bool ended = summary_property(s, "ended") != NULL;
+    bool ended = summary_property(s, RUNDB_ENDED) != NULL;
     summary_free(s);
     return ended;
 }

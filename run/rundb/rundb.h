@@ -50,6 +50,9 @@ int rundb_put_int(struct rundb *f, const char *key, int64_t value) BEZEL_MUST_CH
 #define RUNDB_BEGUN   "begun"
 #define RUNDB_STARTED "started"
 
+/** Property: when the run ended, ns of CLOCK_REALTIME. A run that neither goes on nor has it was aborted. */
+#define RUNDB_ENDED "ended"
+
 /** Adds an event: a message of `bezel run` to the operator at `at`, ns of CLOCK_REALTIME. */
 int rundb_event(struct rundb *f, int64_t at, bool error, const char *text) BEZEL_MUST_CHECK;
 

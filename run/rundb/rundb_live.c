@@ -37,17 +37,23 @@ int rundb_get(struct rundb *f, const char *key, char *value, size_t size)
     return err;
 }
 
-int rundb_read_start(const char *run, int64_t *ns)
+int rundb_read(const char *run, const char *key, char *value, size_t size)
 {
-    char text[24] = "0";
     struct rundb *f;
     int err = rundb_open_read(run, &f);
     if (err)
         return err;
-    err = rundb_get(f, RUNDB_STARTED, text, sizeof text);
-    if (err == BEZEL_ENOENT)
-        err = rundb_get(f, RUNDB_BEGUN, text, sizeof text);
+    err = rundb_get(f, key, value, size);
     (void)!rundb_close(f);
+    return err;
+}
+
+int rundb_read_start(const char *run, int64_t *ns)
+{
+    char text[24] = "0";
+    int err = rundb_read(run, RUNDB_STARTED, text, sizeof text);
+    if (err == BEZEL_ENOENT)
+        err = rundb_read(run, RUNDB_BEGUN, text, sizeof text);
     *ns = saturate_ns(strtoll(text, NULL, 10));
     return err == BEZEL_ENOENT ? 0 : err;
 }

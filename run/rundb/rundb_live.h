@@ -76,8 +76,11 @@ int rundb_check_seal(struct rundb *f) BEZEL_MUST_CHECK;
 /** Copies the value of property `key` into `value`. Returns BEZEL_ENOENT if there is none. */
 int rundb_get(struct rundb *f, const char *key, char *value, size_t size) BEZEL_MUST_CHECK;
 
+/** The same of the database of run directory `run`. Also returns as rundb_open_read(). */
+int rundb_read(const char *run, const char *key, char *value, size_t size) BEZEL_MUST_CHECK;
+
 /** When run directory `run` started, by its database, or where no program was told to start, when it began: *ns of
- * CLOCK_REALTIME, 0: neither is there. Returns 0, or as rundb_open_read(). */
+ * CLOCK_REALTIME, 0: neither is there, or no database. Returns 0, or as rundb_open_read(). */
 int rundb_read_start(const char *run, int64_t *ns) BEZEL_MUST_CHECK;
 
 /** Adds a node or process, sets its `row`, and commits. `dictionary`: its `n` bytes as in PROCESS. */

@@ -342,13 +342,7 @@ int rundb_open_read(const char *run, struct rundb **f)
 bool rundb_has_finished(const char *run)
 {
     char finished[32] = "";
-    struct rundb *db;
-    if (rundb_open_read(run, &db) != 0)
-        return false;
-    if (rundb_get(db, RUNDB_FINISHED, finished, sizeof finished) != 0)
-        finished[0] = '\0';
-    (void)!rundb_close(db);
-    return finished[0];
+    return rundb_read(run, RUNDB_FINISHED, finished, sizeof finished) == 0 && finished[0];
 }
 
 int rundb_refresh(struct rundb *f)

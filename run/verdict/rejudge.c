@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "base/saturate.h"
 #include "resmgr/agent/agent.h"
+#include "run/rundb/rundb.h"
 #include "run/verdict/rejudge_replay.h"
 #include "run/verdict/verdict.h"
 
@@ -536,7 +537,7 @@ int rejudge_add_violations(struct summary *s, const struct experiment *e, const 
 int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
 {
     struct replay_found found = {0};
-    const char *ended = summary_property(s, "ended");
+    const char *ended = summary_property(s, RUNDB_ENDED);
     int err = find_all_early(s, e);
     shorten_all(s, e);
     if (err)

@@ -5,6 +5,7 @@
 #include "base/grow.h"
 #include "metric/evaluator.h"
 #include "run/read/run_reader.h"
+#include "run/rundb/rundb.h"
 #include "run/verdict/rejudge.h"
 #include "run/verdict/rejudge_replay.h"
 #include "run/verdict/verdict.h"
@@ -101,7 +102,7 @@ static bool read_chosen(const char *run, struct summary *s, const struct experim
 
 int rejudge_chosen(const char *run, struct summary *s, const struct experiment *e)
 {
-    const char *ended = summary_property(s, "ended");
+    const char *ended = summary_property(s, RUNDB_ENDED);
     if (!ended || strtoll(ended, NULL, 10) == 0 || s->mirror.partial)
         return 0; /* not all of its records are there */
     for (uint32_t i = 0; i < e->limit_count; i++)

@@ -12,6 +12,7 @@
 #include "base/saturate.h"
 #include "metric/arrivals.h"
 #include "resmgr/agent/agent.h"
+#include "run/rundb/rundb.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -93,7 +94,7 @@ static double stray_arrivals(const struct summary *s, const struct experiment *e
     const struct summary_process *p = &s->processes[number];
     const struct summary_chosen *chosen = chosen_of(s, i, number);
     struct summary_field f = {.count = 1, .min.d = (double)INFINITY, .max.d = -(double)INFINITY, .unit = "ns"};
-    for (size_t b = 0; b < p->book_count && summary_property_number(s, "ended") != 0; b++) {
+    for (size_t b = 0; b < p->book_count && summary_property_number(s, RUNDB_ENDED) != 0; b++) {
         int64_t all = p->books[b].last_ns - p->books[b].first_ns;
         if (strcmp(p->books[b].name, m->aspect) != 0 || p->books[b].stored < 2)
             continue;
@@ -172,7 +173,7 @@ static double stray_forbidden(const struct summary *s, const struct experiment *
     const struct summary_process *p = &s->processes[number];
     const struct summary_chosen *chosen = chosen_of(s, i, number);
     bool any = chosen && chosen->max > 0;
-    for (size_t b = 0; !chosen && b < p->book_count && summary_property_number(s, "ended") != 0; b++)
+    for (size_t b = 0; !chosen && b < p->book_count && summary_property_number(s, RUNDB_ENDED) != 0; b++)
         any = any || (p->books[b].stored > 0 && strcmp(p->books[b].name, m->aspect) == 0);
     return !any ? (double)NAN : m->kind == METRIC_PERCENT ? 100 : most_of(m, 1);
 }
@@ -235,7 +236,7 @@ int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_
 {
     const struct summary_process *of = &s->processes[p];
     int64_t last = last_record(s, e, i, p), at = run_time(s, of->node, last);
-    if (of->role == ROLE_DAEMON || summary_property_number(s, "ended") == 0)
+    if (of->role == ROLE_DAEMON || summary_property_number(s, RUNDB_ENDED) == 0)
         return INT64_MIN; /* what samplers record while a run is drained is of no program */
     for (size_t other = 0; other < s->process_count; other++) {
         bool counts = other != p && counts_with(s, e, i, p, other);

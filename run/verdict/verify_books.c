@@ -207,7 +207,7 @@ static int verify_loaded(struct verify *v, const char *run, const struct summary
         verify_process(&(struct subject){v, s, &s->processes[i]});
     if (settled && s->left_out)
         add_incomplete(v, "refused", "the collector refused processes, whose records are missing: see bezel report");
-    if (!summary_property(s, "ended"))
+    if (!summary_property(s, RUNDB_ENDED))
         add_incomplete(v, "aborted",
                        "the run did not end in order: its bezel run was killed, or could not write that it ended");
     else if (settled)

@@ -3,13 +3,19 @@
 /* Which daemons of a run a command from another terminal goes to, and what is said where there are none. */
 #include "ecs/course/control_client.h"
 
+#include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/uuid.h"
 #include "ecs/course/rundir.h"
+#include "mdr/command/command_server.h"
+#include "mdr/message.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/test.h"
 
+#include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +99,43 @@ TEST(who_is_not_there_is_told)
     assert_int_equal(chmod(run.private, 0700), 0);
     rundir_close(&run);
     assert_fails(CONTROL_CLIENT_NODES, NULL, EXIT_UNREACHABLE, " is not running any more: there is nothing to control");
+}
+
+/* Answers the first command as a bezeld that has no such session (yet). */
+static void *answer_absent(void *server)
+{
+    struct command_request from;
+    int64_t deadline = clock_now() + PATIENCE;
+    int budget = INT_MAX;
+    struct link *link = command_server_link(server);
+    while (!command_server_receive(server, &budget, &from) && clock_now() < deadline)
+        link_wait(&link, 1, NULL, 0, CLOCK_S);
+    command_server_refuse(server, &from, ANSWER_ABSENT, "this bezeld has no such session");
+    return NULL;
+}
+
+static bool take_nothing(void *context, const char *node, const struct message *answer)
+{
+    (void)context, (void)node, (void)answer;
+    return false;
+}
+
+TEST(of_a_run_that_is_starting_it_is_said)
+{
+    struct command_server *server;
+    pthread_t thread;
+    begin_run(TWO_NODES);
+    assert_int_equal(rundir_publish(&run), 0);
+    assert_int_equal(control_client_open(run.path, CONTROL_CLIENT_COLLECTOR, NULL, &client), EXIT_OK);
+    assert_int_equal(command_server_open(client.nodes[0].caller.endpoint, NULL, &server), 0);
+    assert_int_equal(pthread_create(&thread, NULL, answer_absent, server), 0);
+    struct message_command query = {.verb = VERB_QUERY};
+    assert_int_equal(control_client_ask(&client, &query, ANSWER_COLLECTOR, take_nothing, NULL), EXIT_FAILED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_non_null(strstr(log_last_error(), "the run is starting"));
+    control_client_close(&client);
+    command_server_close(server, 0);
+    rundir_close(&run);
 }
 
 static int make_folder(void **state)

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/saturate.h"
 #include "run/read/run_reader.h"
-#include "run/rundb/rundb.h"
+#include "run/rundb/rundb_live.h"
 #include "views/top/top_curses.h"
 #include "views/top/top_link.h"
 #include "views/top/top_screen.h"
@@ -265,7 +265,9 @@ static int update_all(struct top *t)
 
 static void look_at_run(struct top *t)
 {
+    char ended[24];
     t->data.growing = run_reader_goes_on(t->o->run);
+    t->data.aborted = !t->data.growing && rundb_read(t->o->run, RUNDB_ENDED, ended, sizeof ended) == BEZEL_ENOENT;
     mirror_state_look(t->o->run, &t->data.mirror);
 }
 

@@ -36,7 +36,11 @@ struct top_layout top_screen_layout(const struct top_grid *g)
 
 static const char *state_of(const struct top_data *d)
 {
-    return d->damaged ? "damaged" : d->mirror.partial ? "mirror, not complete" : d->growing ? "running" : "ended";
+    return d->damaged          ? "damaged"
+           : d->mirror.partial ? "mirror, not complete"
+           : d->growing        ? "running"
+           : d->aborted        ? "aborted"
+                               : "ended";
 }
 
 /* The name of the run comes last, as it may be long. */

@@ -546,6 +546,7 @@ int top_source_take(struct top_source *s, const struct top_state *state, struct 
     const struct top_place *place = &state->stack[state->depth];
     *d = (struct top_data){.run = d->run,
                            .growing = d->growing,
+                           .aborted = d->aborted,
                            .mirror = d->mirror,
                            .reading = d->reading,
                            .refresh = d->refresh,
