@@ -17,6 +17,7 @@
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
 #include "run/verdict/rejudge.h"
+#include "run/verdict/rejudge_replay_internal.h"
 #include "run/verdict/verdict.h"
 
 #include <math.h>
@@ -27,26 +28,18 @@ enum { RECORDS_MOST = 20000000, STEPS_MOST = 2000000, LOOK_EVERY = 1024 };
 
 static const char left_open[] = "lost records, ends without a beginning, or the bounds of the clocks leave it open";
 
-/* A gap of a limit that was judged otherwise. */
-struct interval_gap {
-    struct history_gap *gap;
-    int64_t begin, end; /* run's time, which is ahead of the gap's by: */
-    int64_t ahead;
-};
-
 /* A limit that is judged. */
 struct interval_judge {
     uint32_t limit;
-    bool never;                /* nobody judged it, and it has no gaps */
-    bool late;                 /* never, in place of what was judged, if that is less: records came behind windows */
-    struct interval_gap *gaps; /* in the order of their begins */
-    size_t gap_count, gap;     /* gap: the first that has not ended yet; the last one may be: */
-    struct history_gap tail;   /* the time behind the last observation; end 0: there is none */
+    bool never;              /* nobody judged it, and it has no gaps */
+    bool late;               /* never, in place of what was judged, if that is less: records came behind windows */
+    struct replay_gap *gaps; /* in the order of their begins, by run's time */
+    size_t gap_count, gap;   /* gap: the first that has not ended yet; the last one may be: */
+    struct history_gap tail; /* the time behind the last observation, or all of it; end 0: there is none */
     struct limit_judge judge;
     struct agent_limit seen;
     struct limit_judge_run runs[INTERVAL_ENDS_MAX];
-    struct history_violation *violations;
-    size_t violation_count, open; /* open: that which goes on, plus 1; 0: none */
+    struct replay_found found;
 };
 
 struct interval_replay {
@@ -103,52 +96,20 @@ static int64_t node_time(const struct summary *s, int64_t at)
     return saturate_sub(at, s->node_count > 0 ? s->nodes[0].ahead : 0);
 }
 
-/* At `now`, of the time since `begin`, both of the clock of `node`; while adaptation settles, none counts. */
-static void note_violation(struct interval_replay *r, struct interval_judge *j, uint32_t node, int64_t begin,
-                           int64_t now)
-{
-    if (j->seen.state != LIMIT_VIOLATED || (j->judge.limit->kind == LIMIT_HOLD && isnan(j->seen.worst))) {
-        j->open = 0;
-        return;
-    }
-    if (!j->open && !grow_by_one(&j->violations, j->violation_count, sizeof *j->violations)) {
-        r->err = BEZEL_ENOMEM;
-        return;
-    }
-    if (!j->open) {
-        j->violations[j->violation_count] = (struct history_violation){
-            .node = node, .limit = j->limit, .begin = begin, .min = INFINITY, .max = -INFINITY};
-        j->open = ++j->violation_count;
-    }
-    struct history_violation *v = &j->violations[j->open - 1];
-    v->end = now;
-    v->min = fmin(v->min, j->seen.value);
-    v->max = fmax(v->max, j->seen.value);
-}
-
 /* The time since the instant before, where it lies in a gap of the limit, as this instant found it. */
 static void judge_gaps(struct interval_replay *r, struct interval_judge *j, const struct agent_limit *before,
                        int64_t now)
 {
-    while (j->gap < j->gap_count && j->gaps[j->gap].end <= r->stepped) {
+    const struct agent_limit *is = &j->seen;
+    struct replay_time t = {.from = r->stepped, .until = now, .value = is->value};
+    t.doubtful = is->unjudged > before->unjudged;
+    t.state = is->held > before->held           ? LIMIT_HELD
+              : is->violated > before->violated ? LIMIT_VIOLATED
+                                                : LIMIT_UNKNOWN; /* while adaptation settles, none counts */
+    while (j->gap < j->gap_count && j->gaps[j->gap].end <= r->stepped)
         j->gap++;
-        j->open = 0;
-    }
-    for (size_t i = j->gap; i < j->gap_count && j->gaps[i].begin < now; i++) {
-        const struct interval_gap *g = &j->gaps[i];
-        int64_t from = g->begin > r->stepped ? g->begin : r->stepped, until = g->end < now ? g->end : now;
-        if (from >= until)
-            continue;
-        bool is_open = j->seen.unjudged > before->unjudged;
-        int64_t *sum = is_open                               ? &g->gap->unknown
-                       : j->seen.held > before->held         ? &g->gap->held
-                       : j->seen.violated > before->violated ? &g->gap->violated
-                                                             : &g->gap->unknown;
-        *sum += until - from;
-        g->gap->doubtful += is_open ? until - from : 0;
-        if (sum == &g->gap->violated || j->open)
-            note_violation(r, j, g->gap->node, from - g->ahead, until - g->ahead);
-    }
+    for (size_t i = j->gap; i < j->gap_count && j->gaps[i].begin < now && !r->err; i++)
+        r->err = replay_take(&j->found, &j->gaps[i], j->judge.limit, t);
 }
 
 static struct limit_judge_value judged_value(const struct experiment_limit *l, const struct interval_value *v)
@@ -175,10 +136,7 @@ static void judge(struct interval_replay *r, struct interval_judge *j, int64_t n
     }
     struct agent_limit before = j->seen;
     (void)limit_judge_end(&j->judge);
-    if (j->never)
-        note_violation(r, j, 0, node_time(r->s, r->stepped), node_time(r->s, now));
-    else
-        judge_gaps(r, j, &before, now);
+    judge_gaps(r, j, &before, now);
 }
 
 static void step(struct interval_replay *r, int64_t now)
@@ -194,7 +152,8 @@ static void advance(struct interval_replay *r, int64_t time)
     int64_t every = r->e->adapt.every;
     if (!r->began) {
         r->began = time;
-        step(r, time - every);
+        r->stepped = time - every;
+        step(r, r->stepped);
     }
     r->is_too_long = r->is_too_long || (time - r->stepped) / every > STEPS_MOST;
     while (!r->err && !r->is_too_long && r->stepped + every < time)
@@ -250,12 +209,6 @@ static bool read_run(struct interval_replay *r, const char *run, int64_t budget)
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
-static int by_begin(const void *a, const void *b)
-{
-    const struct interval_gap *x = a, *y = b;
-    return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
 static int64_t run_time(const struct summary *s, uint32_t node, int64_t at)
 {
     return run_clock_at(&s->nodes[node].run_clock, at).ns;
@@ -264,7 +217,7 @@ static int64_t run_time(const struct summary *s, uint32_t node, int64_t at)
 static void add_gap(const struct summary *s, struct interval_judge *j, struct history_gap *g, int64_t length)
 {
     int64_t begin = run_time(s, g->node, g->begin);
-    j->gaps[j->gap_count++] = (struct interval_gap){
+    j->gaps[j->gap_count++] = (struct replay_gap){
         .gap = g, .begin = begin, .end = saturate_add(begin, length), .ahead = saturate_sub(begin, g->begin)};
 }
 
@@ -284,11 +237,17 @@ static void add_tail(const struct summary *s, struct interval_judge *j)
     add_gap(s, j, &j->tail, INT64_MAX);
 }
 
-/* The gaps of a limit that was judged at other times. */
+/* Of a limit that was judged at other times its gaps; else all of the time. */
 static int find_gaps(const struct interval_replay *r, struct interval_judge *j)
 {
     struct summary *s = r->s;
     j->gaps = calloc(s->gap_count + 2, sizeof *j->gaps);
+    if (j->gaps && j->never) {
+        j->tail = (struct history_gap){.limit = j->limit};
+        j->gaps[j->gap_count++] =
+            (struct replay_gap){.gap = &j->tail, .begin = INT64_MIN, .end = INT64_MAX, .ahead = -node_time(s, 0)};
+        return 0;
+    }
     for (size_t i = 0; j->gaps && i < s->gap_count; i++) {
         struct history_gap *g = &s->gaps[i];
         if (g->limit != j->limit || g->node >= s->node_count || g->begin >= g->end)
@@ -297,12 +256,13 @@ static int find_gaps(const struct interval_replay *r, struct interval_judge *j)
             g->why = "another node recorded it in the meantime";
             continue;
         }
+        g->worst = NAN;
         add_gap(s, j, g, g->end - g->begin);
     }
     if (j->gaps)
         add_tail(s, j);
     if (j->gaps)
-        qsort(j->gaps, j->gap_count, sizeof *j->gaps, by_begin);
+        qsort(j->gaps, j->gap_count, sizeof *j->gaps, replay_by_begin);
     return j->gaps ? 0 : BEZEL_ENOMEM;
 }
 
@@ -315,38 +275,31 @@ static bool is_unjudged(const struct summary *s, uint32_t i)
     return true;
 }
 
-static void begin_judge(struct interval_replay *r)
+static int begin_judge(struct interval_replay *r, struct interval_judge is)
 {
+    const struct experiment_limit *l = &r->e->limits[is.limit];
     struct interval_judge *j = &r->judges[r->count++];
-    const struct experiment_limit *l = &r->e->limits[j->limit];
+    *j = is;
     limit_judge_start(&j->judge, l, agent_settling(r->e, l), INT64_MAX, &j->seen);
+    return find_gaps(r, j);
 }
 
 static int begin_judges(struct interval_replay *r)
 {
+    int err = 0;
     r->judges = calloc(2 * (size_t)r->e->limit_count + 1, sizeof *r->judges);
     if (!r->judges)
         return BEZEL_ENOMEM;
-    for (uint32_t i = 0; i < r->e->limit_count; i++) {
+    for (uint32_t i = 0; i < r->e->limit_count && !err; i++) {
         const struct experiment_limit *l = &r->e->limits[i];
-        struct interval_judge *j = &r->judges[r->count];
+        bool never = is_unjudged(r->s, i);
         if (!experiment_limit_is_on_interval(r->e, l) || experiment_interval_is_reduced(r->e, (uint32_t)l->metric))
             continue;
-        *j = (struct interval_judge){.limit = i, .never = is_unjudged(r->s, i)};
-        int err = j->never ? 0 : find_gaps(r, j);
-        if (err)
-            return err;
-        bool late = !j->never;
-        if (j->never || j->gap_count > 0)
-            begin_judge(r);
-        else
-            free(j->gaps);
-        if (!late)
-            continue;
-        r->judges[r->count] = (struct interval_judge){.limit = i, .never = true, .late = true};
-        begin_judge(r);
+        err = begin_judge(r, (struct interval_judge){.limit = i, .never = never});
+        if (!err && !never)
+            err = begin_judge(r, (struct interval_judge){.limit = i, .never = true, .late = true});
     }
-    return 0;
+    return err;
 }
 
 static bool is_beyond(const struct experiment_limit *l, int64_t violated, int64_t of)
@@ -455,7 +408,6 @@ static void take_gaps(struct interval_replay *r, const struct interval_judge *j)
             continue;
         int64_t rest = g->end - g->begin - g->held - g->violated - g->unknown;
         g->judged = true;
-        g->worst = NAN;
         g->unknown += rest;
         g->doubtful += rest;
         g->why = g->doubtful ? left_open : NULL;
@@ -467,7 +419,8 @@ static void take_gaps(struct interval_replay *r, const struct interval_judge *j)
 static void conclude(struct interval_replay *r)
 {
     for (size_t i = 0; i < r->count && r->began; i++)
-        take_gaps(r, &r->judges[i]); /* before rows and gaps are moved */
+        if (!r->judges[i].never)
+            take_gaps(r, &r->judges[i]); /* before rows and gaps are moved */
     for (size_t i = 0; i < r->count && !r->err && r->began; i++) {
         const struct interval_judge *j = &r->judges[i]; /* that of gaps before that of all records */
         if (j->late && !tells_more(r, j))
@@ -475,7 +428,7 @@ static void conclude(struct interval_replay *r)
         if (j->never)
             r->err = add_row(r, j);
         if (!r->err)
-            r->err = rejudge_add_violations(r->s, r->e, j->violations, j->violation_count);
+            r->err = rejudge_add_violations(r->s, r->e, j->found.violations, j->found.count);
     }
 }
 
@@ -551,7 +504,7 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
     free(since);
     for (size_t i = 0; i < r.count; i++) {
         free(r.judges[i].gaps);
-        free(r.judges[i].violations);
+        free(r.judges[i].found.violations);
     }
     free(r.judges);
     return r.err ? r.err : err;

@@ -220,19 +220,43 @@ static bool replay_doubts(const struct replay *r, uint32_t limit, int64_t since)
 
 /* ---- instants ---------------------------------------------------------------------------------------------------- */
 
-static struct history_violation *replay_open(struct replay *r, struct replay_gap *g, int64_t at)
+double replay_worse(const struct experiment_limit *l, double a, double b)
 {
-    struct replay_found *f = r->found;
+    return l->compare == COMPARE_AT_LEAST ? fmin(a, b) : fmax(a, b); /* both pass over NaN */
+}
+
+static struct history_violation *replay_open(struct replay_found *f, struct replay_gap *g, int64_t at)
+{
     if (g->open)
         return &f->violations[g->open - 1];
-    if (!grow_list(&f->violations, &f->capacity, f->count, sizeof *f->violations)) {
-        r->err = BEZEL_ENOMEM;
+    if (!grow_list(&f->violations, &f->capacity, f->count, sizeof *f->violations))
         return NULL;
-    }
     f->violations[f->count] = (struct history_violation){
         .node = g->gap->node, .limit = g->gap->limit, .begin = at - g->ahead, .min = NAN, .max = NAN};
     g->open = ++f->count;
     return &f->violations[g->open - 1];
+}
+
+int replay_take(struct replay_found *f, struct replay_gap *g, const struct experiment_limit *l, struct replay_time t)
+{
+    struct history_gap *gap = g->gap;
+    int64_t begin = g->begin > t.from ? g->begin : t.from, end = g->end < t.until ? g->end : t.until;
+    bool violated = t.state == LIMIT_VIOLATED && !t.doubtful, held = t.state == LIMIT_HELD && !t.doubtful;
+    if (begin >= end)
+        return 0;
+    gap->doubtful += t.doubtful ? end - begin : 0;
+    *(violated ? &gap->violated : held ? &gap->held : &gap->unknown) += end - begin;
+    if (held)
+        gap->worst = replay_worse(l, gap->worst, t.value);
+    struct history_violation *v = violated ? replay_open(f, g, begin) : NULL;
+    if (!violated)
+        g->open = 0;
+    if (!v)
+        return violated ? BEZEL_ENOMEM : 0;
+    v->end = end - g->ahead;
+    v->min = fmin(v->min, t.value);
+    v->max = fmax(v->max, t.value);
+    return 0;
 }
 
 /*
@@ -256,40 +280,20 @@ static void replay_take_back(struct replay *r, struct replay_gap *g, int64_t aft
     }
 }
 
-double replay_worse(const struct experiment_limit *l, double a, double b)
-{
-    return l->compare == COMPARE_AT_LEAST ? fmin(a, b) : fmax(a, b); /* both pass over NaN */
-}
-
 /* The time since the instant before, as far as it is in the gap, was as this instant found it. */
 static void replay_account(struct replay *r, struct replay_gap *g, const struct agent_limit *l, int64_t now)
 {
-    struct history_gap *gap = g->gap;
-    int64_t begin = g->begin > r->stepped ? g->begin : r->stepped, end = g->end < now ? g->end : now;
-    bool settles = l->settling > r->was[gap->limit].settling;
-    if (begin >= end)
+    uint32_t limit = g->gap->limit;
+    if (g->begin >= now || g->end <= r->stepped)
         return;
+    bool settles = l->settling > r->was[limit].settling;
+    bool lasts = l->state == LIMIT_HELD && l->unjudged > r->was[limit].unjudged; /* too long, or not */
+    bool doubtful = lasts || ((settles || l->state != LIMIT_VIOLATED) && replay_doubts(r, limit, r->stepped));
     g->violated = l->violated;
-    bool lasts = l->state == LIMIT_HELD && l->unjudged > r->was[gap->limit].unjudged; /* too long, or not */
-    bool doubtful = lasts || ((settles || l->state != LIMIT_VIOLATED) && replay_doubts(r, gap->limit, r->stepped));
-    gap->doubtful += doubtful ? end - begin : 0;
-    if (doubtful || settles || l->state == LIMIT_UNKNOWN)
-        gap->unknown += end - begin;
-    else if (l->state == LIMIT_HELD) {
-        gap->held += end - begin;
-        gap->worst = replay_worse(&r->e.limits[gap->limit], gap->worst, l->value);
-    } else
-        gap->violated += end - begin;
-    if (settles || l->state != LIMIT_VIOLATED) {
-        g->open = 0;
-        return;
-    }
-    struct history_violation *v = replay_open(r, g, begin);
-    if (!v)
-        return;
-    v->end = end - g->ahead;
-    v->min = fmin(v->min, l->value);
-    v->max = fmax(v->max, l->value);
+    int err =
+        replay_take(r->found, g, &r->e.limits[limit],
+                    (struct replay_time){r->stepped, now, settles ? LIMIT_UNKNOWN : l->state, doubtful, l->value});
+    r->err = err ? err : r->err;
 }
 
 static void replay_end_processes(struct replay *r)
@@ -611,7 +615,7 @@ static void replay_forget(struct replay *r, size_t before)
     r->found->count = kept;
 }
 
-static int by_gap(const void *a, const void *b)
+int replay_by_begin(const void *a, const void *b)
 {
     const struct replay_gap *x = a, *y = b;
     return (x->begin > y->begin) - (x->begin < y->begin);
@@ -629,7 +633,7 @@ static int64_t replay_from(const struct replay *r, const struct replay_gap *g)
 static void replay_node(struct replay *r)
 {
     size_t spans = 0;
-    qsort(r->gaps, r->count, sizeof *r->gaps, by_gap);
+    qsort(r->gaps, r->count, sizeof *r->gaps, replay_by_begin);
     for (r->first = 0; r->first < r->count && !r->err; r->first = r->last) {
         r->from = INT64_MAX;
         r->until = INT64_MIN;

@@ -32,6 +32,14 @@ struct replay_gap {
     int64_t violated; /* ns: the limit's sum in the agent, at the latest instant of the gap */
 };
 
+/* A time that an instant at its end has judged. */
+struct replay_time {
+    int64_t from, until; /* of the replay's clock */
+    enum limit_state state;
+    bool doubtful; /* it still counts as not judged, whatever the state */
+    double value;
+};
+
 struct replay {
     const char *run;
     struct summary *s;
@@ -67,6 +75,13 @@ struct record_filter replay_filter(const struct replay *r);
 
 /** Reads the span, up to its last instant. What went wrong is in r->err, r->gave_up and the reasons of its gaps. */
 void replay_read(struct replay *r, struct run_reader *reader);
+
+/** Adds what time `t` has of gap `g`, and its violations to *f. Returns 0 or BEZEL_ENOMEM. */
+int replay_take(struct replay_found *f, struct replay_gap *g, const struct experiment_limit *l,
+                struct replay_time t) BEZEL_MUST_CHECK;
+
+/** Orders struct replay_gap by their begins. */
+int replay_by_begin(const void *a, const void *b);
 
 /** Gives the agent the counters as they stand at `now`. */
 void replay_count(struct replay *r, int64_t now);
