@@ -602,7 +602,7 @@ void triggers_warn(struct reader *r, const struct tree *root, const struct exper
         if (save && are_all(e, WHEN_FULL_DISCARD))
             reader_warn(r, tree_get(t, "do"),
                         "saves nothing: no process is a flight recorder (sensing.ring.when-full: overwrite)");
-        if (of->first.aspect && !sampled && are_all(e, WHEN_FULL_OVERWRITE))
+        if (of->first.aspect && !sampled && of->condition != WHEN_SILENT && are_all(e, WHEN_FULL_OVERWRITE))
             reader_warn(r, tree_get(t, "when"),
                         "is never met: the rings of flight recorders ('when-full: overwrite') are not polled");
         else if (sampled && e->sensing.sampler[experiment_sampler_of(of->first.aspect)] == 0)

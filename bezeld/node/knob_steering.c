@@ -59,10 +59,17 @@ static void take(struct node *n, uint32_t i, struct external_process *p, uint32_
     knob_controller_merge(&k->seen, &one);
 }
 
-/* Records which knobs the programs have: by it the report finds knobs of the file that no program has. */
-static void declare_all(struct node *n)
+static bool names_knobs(const struct experiment *e)
 {
-    for (uint32_t j = 0; j < external_process_count(n->external); j++) {
+    bool names = e->adapt.knob_count > 0;
+    for (uint32_t i = 0; i < e->trigger_count && !names; i++)
+        names = experiment_trigger_action(&e->triggers[i], ACT_KNOB);
+    return names;
+}
+
+void knob_steering_declare(struct node *n)
+{
+    for (uint32_t j = 0; names_knobs(n->options.experiment) && j < external_process_count(n->external); j++) {
         struct external_process *p = external_process(n->external, j);
         if (p && p->role == ROLE_SUT)
             node_knobs_declare(n, p);
@@ -71,8 +78,7 @@ static void declare_all(struct node *n)
 
 void knob_steering_find(struct node *n)
 {
-    if (n->options.experiment->adapt.knob_count > 0)
-        declare_all(n);
+    knob_steering_declare(n);
     for (uint32_t i = 0; i < n->options.experiment->adapt.knob_count; i++) {
         n->knobs[i].seen = (struct knob_search_seen){.present = false};
         for (uint32_t j = 0; j < external_process_count(n->external); j++) {

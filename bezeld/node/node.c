@@ -281,6 +281,7 @@ static void drain(struct node *n)
     external_flush(n->external, now);
     node_hand_on_last(n, -1);
     node_record_reduced(n);
+    knob_steering_declare(n);
     node_triggers_end(n, now);
     samplers_end(n->samplers);
     snapshot_take_end(n, now);

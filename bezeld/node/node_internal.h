@@ -181,6 +181,9 @@ struct external_observer node_observer(struct node *n);
 /** Passes the counters of all watched aspects to the agent (observer.c). */
 void node_count_attempts(struct node *n, int64_t now);
 
+/** Passes those that triggers read to the triggers alone: between two sampling instants. */
+void node_count_for_triggers(struct node *n, int64_t now);
+
 /** Records a value of a metric, or of what is shown like one. */
 void node_record_metric(struct node *n, const char *name, const char *process, double value);
 
@@ -286,6 +289,9 @@ void node_knob_change(struct node *n, const struct message_knob *command, enum b
  * setpoint. knob_steering_override() notes that an operator set a knob of process `p` to `value` by `command`.
  */
 void knob_steering_find(struct node *n);
+/** Records which knobs the programs have, where the experiment names any: by it the report finds those that none has.
+ */
+void knob_steering_declare(struct node *n);
 void knob_steering_sample(struct node *n);
 void knob_steering_fill(const struct node *n, struct message_observation *o);
 uint32_t knob_steering_apply(struct node *n, const struct message_setpoint *s); /* how many values were clamped */

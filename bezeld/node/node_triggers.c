@@ -242,6 +242,8 @@ void node_triggers_turn(struct node *n, int64_t now)
 {
     struct trigger_firing f;
     bool fired = false;
+    if (n->triggers.set && trigger_asks_counters(n->triggers.set, now))
+        node_count_for_triggers(n, now);
     while (n->triggers.set && trigger_next(n->triggers.set, now, &f)) {
         fire(n, &f, now);
         fired = true;

@@ -141,19 +141,28 @@ static void observe_open_span(void *context, const struct external_process *p, c
                                                  .state = states[span->state]});
 }
 
-static void count_aspect(struct node *n, const struct external_process *p, uint32_t id, int64_t now)
+static bool is_blind(const struct node *n, const struct external_process *p, uint32_t id)
 {
-    uint64_t attempts = segment_tally(p->at, id).attempts;
-    int read = watch_agent(p->watch[id]), waits = watch_trigger(p->watch[id]);
-    bool blind = p->at->disbelieved || aspect_steering_blinds(&n->aspect_steering, p->at->dict->aspects[id - 1].name);
-    if (read >= 0 && blind)
-        agent_blind(n->agent, read);
-    else if (read >= 0)
-        agent_count(n->agent, read, attempts, now);
-    if (waits >= 0 && blind)
+    return p->at->disbelieved || aspect_steering_blinds(&n->aspect_steering, p->at->dict->aspects[id - 1].name);
+}
+
+static void count_for_triggers(struct node *n, const struct external_process *p, uint32_t id, int64_t now)
+{
+    int waits = watch_trigger(p->watch[id]);
+    if (waits >= 0 && is_blind(n, p, id))
         trigger_blind(n->triggers.set, p->slot, waits);
     else if (waits >= 0)
-        trigger_count(n->triggers.set, p->slot, waits, attempts, now);
+        trigger_count(n->triggers.set, p->slot, waits, segment_tally(p->at, id).attempts, now);
+}
+
+static void count_aspect(struct node *n, const struct external_process *p, uint32_t id, int64_t now)
+{
+    int read = watch_agent(p->watch[id]);
+    if (read >= 0 && is_blind(n, p, id))
+        agent_blind(n->agent, read);
+    else if (read >= 0)
+        agent_count(n->agent, read, segment_tally(p->at, id).attempts, now);
+    count_for_triggers(n, p, id, now);
 }
 
 #define TOTALS_EVERY (10 * CLOCK_MS) /* seldom, because it reads the counters of all rings and aspects */
@@ -196,12 +205,19 @@ static void count_all(struct node *n, const struct external_process *p)
         agent_count_all(n->agent, p->slot, attempts);
 }
 
+typedef void count_it(struct node *n, const struct external_process *p, uint32_t id, int64_t now);
+
+static void count_aspects(struct node *n, const struct external_process *p, count_it *count, int64_t now)
+{
+    for (uint32_t id = 1; id < p->watched; id++)
+        if (p->watch[id] >= 0 && p->watch[id] != EXTERNAL_ATTENDED)
+            count(n, p, id, now);
+}
+
 static void count_process(struct node *n, const struct external_process *p, int64_t now)
 {
     count_all(n, p);
-    for (uint32_t id = 1; id < p->watched; id++)
-        if (p->watch[id] >= 0 && p->watch[id] != EXTERNAL_ATTENDED)
-            count_aspect(n, p, id, now);
+    count_aspects(n, p, count_aspect, now);
 }
 
 void node_count_attempts(struct node *n, int64_t now)
@@ -214,6 +230,15 @@ void node_count_attempts(struct node *n, int64_t now)
         const struct external_process *p = external_process(n->external, i);
         if (p && p->slot >= 0)
             count_process(n, p, now);
+    }
+}
+
+void node_count_for_triggers(struct node *n, int64_t now)
+{
+    for (uint32_t i = 0; i < external_process_count(n->external); i++) {
+        const struct external_process *p = external_process(n->external, i);
+        if (p && p->slot >= 0)
+            count_aspects(n, p, count_for_triggers, now);
     }
 }
 
@@ -230,9 +255,11 @@ static void count_last(struct node *n, int slot)
 static void observe_end(void *context, int slot)
 {
     struct node *n = context;
+    knob_steering_declare(n);
     count_last(n, slot);
     node_hand_on_last(n, slot);
     node_record_last_buckets(n, slot);
+    node_triggers_turn(n, n->schedule.turned); /* its last records fire while its name is known */
     agent_process_remove(n->agent, slot);
     if (n->triggers.set)
         trigger_remove(n->triggers.set, slot);

@@ -82,14 +82,14 @@ static void start_local(struct run *r, struct run_command *c, const struct messa
         fail(r, c, err == BEZEL_EFULL ? "its command is too long" : ulimit_reason(err));
 }
 
-void run_command_fire(struct run *r, uint32_t node, const struct message_firing *f)
+void run_command_fire(struct run *r, uint32_t node, const struct message_firing *f, uint64_t times)
 {
     struct run_command *c = &r->commands[f->trigger];
     int64_t now = clock_now();
-    if (c->runs || c->started == RUN_COMMANDS_MAX) {
-        c->refused++;
+    bool refused = c->runs || c->started == RUN_COMMANDS_MAX;
+    c->refused += refused ? times : times - 1;
+    if (refused)
         return;
-    }
     c->runs = true;
     c->known = false;
     c->started++;
@@ -185,9 +185,14 @@ int run_commands_put(struct run *r, struct rundb *f)
         if (c->refused)
             console_event(
                 &r->console, "BEZEL-RUN-COMMAND",
-                "trigger %u (%s) fired %llu more times without its command, because one still ran, or %d had been "
-                "started",
+                "trigger %u (%s) fired %llu more times without its command, because one still ran, another firing "
+                "was told with it, or %d had been started",
                 i + 1, r->e->triggers[i].when, (unsigned long long)c->refused, RUN_COMMANDS_MAX);
+        if (c->late)
+            console_event(&r->console, "BEZEL-RUN-TRIGGER",
+                          "trigger %u (%s) fired as the run ended, when neither a command nor a snapshot is begun any "
+                          "more: firings without one: %llu",
+                          i + 1, r->e->triggers[i].when, (unsigned long long)c->late);
     }
     for (size_t i = 0; i < r->command_row_count && !err; i++)
         err = rundb_program(f, r->e->nodes[r->command_rows[i].node].name, &r->command_rows[i].row, 0);

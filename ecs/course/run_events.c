@@ -307,7 +307,7 @@ static void take_firing(struct run *r, uint32_t d, const struct message_firing *
     }
     begin_snapshot(r, d, f, times, now);
     if (experiment_trigger_action(t, ACT_COMMAND))
-        run_command_fire(r, d - 1, f);
+        run_command_fire(r, d - 1, f, times);
     if (!experiment_trigger_action(t, ACT_STOP))
         return;
     console_event(&r->console, "BEZEL-RUN-STOP", "stopped by a trigger: %s on node %s", t->when, node);
@@ -318,14 +318,18 @@ static void take_firing(struct run *r, uint32_t d, const struct message_firing *
 static void take_firings(struct run *r, uint32_t d)
 {
     struct daemons_status *s = &r->daemons.daemons[d].status;
-    for (uint32_t i = 0; run_state_is_node(&r->state, d) && r->state.phase == PHASE_RUNNING && i < s->firing_count;
+    for (uint32_t i = 0; run_state_is_node(&r->state, d) && r->state.phase >= PHASE_RUNNING && i < s->firing_count;
          i++) {
         const struct message_firing f = s->firings[i];
         if (f.trigger >= r->e->trigger_count || f.count <= s->firings_taken[f.trigger])
             continue;
         uint64_t times = f.count - s->firings_taken[f.trigger];
         s->firings_taken[f.trigger] = f.count;
-        take_firing(r, d, &f, times);
+        const struct experiment_trigger *t = &r->e->triggers[f.trigger];
+        if (r->state.phase == PHASE_RUNNING)
+            take_firing(r, d, &f, times);
+        else if (experiment_trigger_action(t, ACT_COMMAND) || experiment_trigger_action(t, ACT_SNAPSHOT))
+            r->commands[f.trigger].late += times;
     }
 }
 

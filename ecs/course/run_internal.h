@@ -26,7 +26,8 @@ struct run_command {
     bool runs;                   /* it was asked for, and has not ended */
     bool known;                  /* its launcher has said so */
     uint32_t node, started;      /* started: how many were asked for */
-    uint64_t refused, failed;    /* firings while it ran, or too many; those that failed */
+    uint64_t refused, failed;    /* firings while it ran, together with others, or too many; those that failed */
+    uint64_t late;               /* firings as the run ended, for which neither command nor snapshot was begun */
     int64_t sent_at;             /* of the last START to a launcher elsewhere */
     uint32_t sent_id;            /* 0: none was sent */
     struct message_launched row; /* of the present one, or the last */
@@ -122,8 +123,8 @@ int run_take_directory(struct run *r) BEZEL_MUST_CHECK;
 
 /* ---- run_commands.c: commands of triggers ------------------------------------------------------------------------ */
 
-/** Trigger f->trigger fired on node `node`: has its command started there, unless one runs. */
-void run_command_fire(struct run *r, uint32_t node, const struct message_firing *f);
+/** Trigger f->trigger fired `times` times on node `node`: has its command started there, once, unless one runs. */
+void run_command_fire(struct run *r, uint32_t node, const struct message_firing *f, uint64_t times);
 
 /** Asks launchers elsewhere again that have not answered. */
 void run_commands_ask(struct run *r);

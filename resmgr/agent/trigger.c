@@ -23,7 +23,7 @@ struct state {
     bool pending;     /* `next` is to be taken */
     struct trigger_firing next;
     struct spans after, before; /* of a sequence: times that first records cover, and second ones */
-    bool lasts, fired;          /* it is violated or silent; this one has fired */
+    bool lasts, met, fired;     /* it is violated or silent; this one has lasted for long enough; has fired */
     int64_t since;              /* when it began; of a silence: the time of the last record */
     double value;
 };
@@ -264,16 +264,18 @@ static int64_t lasts_until(const struct trigger_set *t, uint32_t i)
     return t->states[i].since + (of->condition == WHEN_SILENT ? of->within : 0) + of->persistence;
 }
 
-/* There was a record at `at`, or is one on its way. */
+/*
+ * There was a record at `at`, or one before that is on its way. Only a silence that was met counts: those between the
+ * records that come together may have been filled by records of other rings.
+ */
 static void break_silence(struct trigger_set *t, uint32_t trigger, int64_t at)
 {
     struct state *s = &t->states[trigger];
     if (t->processes_end || (s->lasts && at <= s->since))
         return;
-    if (s->lasts && !s->fired && at >= lasts_until(t, trigger))
-        s->counts.suppressed++;
+    s->counts.suppressed += s->lasts && s->met && !s->fired;
     s->lasts = true;
-    s->fired = false;
+    s->met = s->fired = false;
     s->since = at;
 }
 
@@ -344,11 +346,25 @@ static bool may_last(const struct trigger_set *t, uint32_t i)
     return t->states[i].lasts && !t->states[i].fired;
 }
 
+static bool is_met(const struct trigger_set *t, uint32_t i, int64_t now)
+{
+    return may_last(t, i) && now >= lasts_until(t, i);
+}
+
+bool trigger_asks_counters(const struct trigger_set *t, int64_t now)
+{
+    for (uint32_t i = 0; i < t->experiment->trigger_count; i++)
+        if (t->experiment->triggers[i].condition == WHEN_SILENT && !t->states[i].met && is_met(t, i, now))
+            return true;
+    return false;
+}
+
 bool trigger_next(struct trigger_set *t, int64_t now, struct trigger_firing *f)
 {
     for (uint32_t i = 0; i < t->experiment->trigger_count; i++) {
         struct state *s = &t->states[i];
-        if (may_last(t, i) && now >= lasts_until(t, i) && is_due(t, i, now)) {
+        s->met |= is_met(t, i, now);
+        if (is_met(t, i, now) && is_due(t, i, now)) {
             s->fired = true;
             struct trigger_firing found = {.trigger = i, .at = lasts_until(t, i), .slot = -1, .value = s->value};
             fire(t, &found, now);
@@ -370,7 +386,8 @@ int64_t trigger_due(const struct trigger_set *t)
             return INT64_MIN;
         int64_t at = may_last(t, i) ? lasts_until(t, i) : INT64_MAX;
         int64_t next = t->states[i].counts.fired ? t->states[i].fired_at + t->experiment->triggers[i].once_in : at;
-        at = may_last(t, i) && next > at ? next : at;
+        bool met = t->states[i].met || t->experiment->triggers[i].condition != WHEN_SILENT;
+        at = may_last(t, i) && met && next > at ? next : at;
         due = at < due ? at : due;
     }
     return due;

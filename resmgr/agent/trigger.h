@@ -78,10 +78,16 @@ void trigger_limit(struct trigger_set *t, uint32_t limit, bool known, bool viola
 /** Processes are being ended: from now on nothing is silent. */
 void trigger_processes_end(struct trigger_set *t);
 
+/**
+ * Whether a silence has lasted for long enough at `now`, as far as is known. The counters may know better: before
+ * trigger_next(), pass those of all that trigger_watch() named by trigger_count().
+ */
+bool trigger_asks_counters(const struct trigger_set *t, int64_t now);
+
 /** Takes the next firing at `now`. False: there is none. */
 bool trigger_next(struct trigger_set *t, int64_t now, struct trigger_firing *f);
 
-/** When the next violation or silence that lasts fires, ns; INT64_MAX: none does. */
+/** When the next violation or silence fires, or has lasted for long enough, ns; INT64_MAX: none does. */
 int64_t trigger_due(const struct trigger_set *t);
 
 struct trigger_counts trigger_counts(const struct trigger_set *t, uint32_t trigger);

@@ -66,17 +66,17 @@ static void begin_closing(struct external *x, uint32_t i, enum message_process_s
     segment_set_mode(p->at, SEGMENT_DISABLED);
     if (!x->goes_on)
         segment_reset_knobs(p->at);
+    if (p->slot >= 0) /* what its rings hold later is stored: nobody evaluates it any more */
+        packetize_process(x, p, now);
+    if (x->options.observer.process_end && p->slot >= 0)
+        x->options.observer.process_end(x->options.observer.context, p->slot);
+    p->slot = -1;
     p->phase = EXTERNAL_CLOSING;
     p->wake_asked = false;
     bitset_remove(&x->polled, i);
     bitset_remove(&x->idle, i);
     p->state = state;
     p->closing_since = now;
-    if (p->reduce) /* what its rings hold later is stored: nobody evaluates it any more */
-        packetize_process(x, p, now);
-    if (x->options.observer.process_end && p->slot >= 0)
-        x->options.observer.process_end(x->options.observer.context, p->slot);
-    p->slot = -1;
     expiry_unwatch(p);
     reduce_unwatch(p);
 }

@@ -4,7 +4,7 @@
 /*
  * A system under test that records when it is told: recorder FIFO. Reads lines `tick N` and `debug N` from the named
  * pipe, records that aspect N times, with numbers that go on from line to line, and says `done L` behind the Lth line.
- * `end` ends it.
+ * It has a knob, which it does not obey. `end` ends it.
  */
 #include <bezel/sensor.h>
 
@@ -13,6 +13,7 @@
 
 BEZEL_ASPECT(tick, (int64, number, "1"));
 BEZEL_ASPECT(debug, (int64, number, "1"));
+BEZEL_KNOB(level, "1", -100, 100, 7);
 
 int main(int argc, char **argv)
 {

@@ -60,7 +60,7 @@ static const char *silence_of(const struct report *r, const struct experiment_tr
         return "unknown: no bezeld has recorded its counts, so firings may be missing";
     if (t->looked == 0 && of->condition == WHEN_VIOLATED)
         return "never fired: its limit was never known";
-    if (t->looked == 0)
+    if (t->looked == 0 && of->condition != WHEN_SILENT) /* counters tell of a silence as well */
         return "never fired: no record of its aspect was seen";
     return t->nodes < r->summary->node_count
                ? "never fired, as far as is known: not all nodes have recorded their counts"
