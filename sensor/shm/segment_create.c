@@ -406,8 +406,9 @@ struct segment_launcher segment_find_launcher(void)
     char path[32];
     struct procstat p;
     struct stat st;
-    int before = errno;
-    pid_t pid = !getauxval(AT_SECURE) && procstat_namespace() ? getpid() : 0;
+    int cancel, before = errno;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    pid_t pid = procstat_namespace() ? getpid() : 0;
     struct segment_launcher found = {0};
     for (int i = 0; pid > 0 && i < ANCESTORS_MAX && procstat_read(pid, &p); pid = p.parent, i++) {
         if (i == 0 || strncmp(p.name, SEGMENT_LAUNCHER, strlen(SEGMENT_LAUNCHER)) != 0)
@@ -417,6 +418,7 @@ struct segment_launcher segment_find_launcher(void)
             found = (struct segment_launcher){.pid = pid, .user = st.st_uid, .start_time = p.start_time};
         break;
     }
+    pthread_setcancelstate(cancel, &cancel);
     errno = before;
     return found;
 }
@@ -427,7 +429,7 @@ struct doorbell *segment_map_launchers_doorbell(const struct segment_launcher *l
     char path[32];
     struct folder folder;
     struct doorbell *doorbell = NULL;
-    if (!launcher->pid || launcher->user != geteuid())
+    if (!launcher->pid || launcher->user != geteuid() || getauxval(AT_SECURE))
         return NULL;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     snprintf(path, sizeof path, "/proc/%d/cwd", (int)launcher->pid); /* the node's folder: bezeld/launch/spawn.c */

@@ -63,14 +63,14 @@ struct segment_launcher {
 };
 
 /**
- * The nearest ancestor that is a launcher, in our pid namespace, and as far as /proc shows it. None for a program with
- * more rights than its caller, or if the launcher is neither root's nor our user's.
+ * The nearest ancestor that is a launcher, in our pid namespace, and as far as /proc shows it. None if the launcher is
+ * neither root's nor our (effective) user's.
  */
 struct segment_launcher segment_find_launcher(void);
 
 /**
  * Maps the doorbell of the launcher's node, whatever the environment, the root directory and the mounts have become
- * since. NULL: it is another user's, or there is none. As the one above.
+ * since. NULL: it is another user's, there is none, or this program has more rights than its caller. As the one above.
  */
 struct doorbell *segment_map_launchers_doorbell(const struct segment_launcher *launcher);
 
