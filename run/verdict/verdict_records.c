@@ -426,27 +426,6 @@ static bool silence_breaks(const struct summary *s, const struct experiment *e, 
     return value > l->bound && !(value <= judged_worst(s, e, node, i));
 }
 
-/*
- * The silence before the end of a process is no violation, for it may be its end. Of one that was killed it is not: it
- * may have hung. So the limit is not known to have held where that would break it, or where instants found it violated.
- */
-static void judge_killed(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
-{
-    struct verdict_limit *l = &v->limits[i];
-    for (size_t k = 0; k < s->process_count; k++) {
-        const struct summary_process *p = &s->processes[k];
-        const struct summary_program *g = killed_program(s, p);
-        int64_t last = g ? verdict_end(s, e, i, k) : INT64_MIN;
-        int64_t silent = last == INT64_MIN ? 0 : saturate_sub(saturate_add(p->started, g->ran), last);
-        if (silent <= 0 || (l->before_end == 0 && !silence_breaks(s, e, i, p->node, silent)) ||
-            (double)saturate_add(l->violated, silent) <=
-                e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
-            continue;
-        l->killed = silent > l->killed ? silent : l->killed;
-        doubt_on(v, s, i, p->node);
-    }
-}
-
 /* Whether process `p` still was when the run began to end, as far as is known. */
 static bool outlived(const struct verdict *v, const struct summary *s, const struct summary_process *p)
 {
@@ -482,22 +461,40 @@ static double silence_exceeds(const struct summary *s, const struct experiment *
 }
 
 /*
- * A process that was silent when the run began to end, for longer than an end looks like it, may have hung: no record
- * ends the time since its last one.
+ * Whether `silent` ns before process `k` was killed, or the run began to end, may break limit `i`: of a killed one also
+ * where instants found it violated then, or it is judged while it lasts. Other values are known as long as a record is
+ * in the window.
+ */
+static bool silence_counts(const struct summary *s, const struct experiment *e, const struct verdict_limit *v,
+                           uint32_t i, size_t k, int64_t silent, bool killed)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    double over = silence_exceeds(s, e, i, k, silent);
+    bool is_seen = !v->switched && !is_reduced(&e->metrics[l->metric], &s->processes[k]);
+    bool is_hung = is_seen && over > 0 && over >= (double)l->persistence && silent > agent_settling(e, l);
+    return is_hung || (killed && (v->before_end != 0 || silence_breaks(s, e, i, s->processes[k].node, silent)));
+}
+
+/*
+ * The silence before the end of a process is no violation, for it may be its end. Of one that was killed it is not, nor
+ * of one that still was when the run began to end: it may have hung. So the limit is not known to have held.
  */
 static void judge_silent(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
     struct verdict_limit *l = &v->limits[i];
-    for (size_t k = 0; k < s->process_count && v->ended != 0; k++) {
+    for (size_t k = 0; k < s->process_count; k++) {
         const struct summary_process *p = &s->processes[k];
-        int64_t last = verdict_end(s, e, i, k);
-        int64_t silent = last == INT64_MIN ? 0 : v->ended - run_time(s, p->node, last);
-        double over = silent > 0 ? silence_exceeds(s, e, i, k, silent) : 0;
-        if (over <= 0 || silent <= agent_settling(e, &e->limits[i]) || over < (double)e->limits[i].persistence ||
-            !outlived(v, s, p) ||
-            (double)l->violated + over <= e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
+        const struct summary_program *g = killed_program(s, p);
+        bool is_looked_at = g || (v->ended != 0 && outlived(v, s, p));
+        int64_t last = is_looked_at ? verdict_end(s, e, i, k) : INT64_MIN;
+        int64_t end = g ? run_time(s, p->node, saturate_add(p->started, g->ran)) : v->ended;
+        int64_t silent = last == INT64_MIN ? 0 : saturate_sub(end, run_time(s, p->node, last));
+        if (silent <= 0 || !silence_counts(s, e, l, i, k, silent, g != NULL) ||
+            (double)saturate_add(l->violated, silent) <=
+                e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
             continue;
-        l->silent = silent > l->silent ? silent : l->silent;
+        int64_t *most = g ? &l->killed : &l->silent;
+        *most = silent > *most ? silent : *most;
         doubt_on(v, s, i, p->node);
     }
 }
@@ -774,7 +771,6 @@ void verdict_by_records(struct verdict *v, const struct summary *s, const struct
         if (e->limits[i].metric < 0 || experiment_limit_is_on_interval(e, &e->limits[i]))
             continue;
         judge_missed(v, s, e, i, &e->metrics[e->limits[i].metric]);
-        judge_killed(v, s, e, i);
         judge_silent(v, s, e, i);
         judge_open(v, s, e, i, &e->metrics[e->limits[i].metric]);
         judge_blurred(&v->limits[i], e, &e->limits[i]);
