@@ -102,20 +102,10 @@ static bool has_filter(const struct wanted *w)
     return w->filter.node || w->filter.process || w->filter.aspect || w->where || w->from || w->until || w->all;
 }
 
-/* Without a date a time is of the day of the newest record. */
 static int read_filter(struct wanted *w, const char *run)
 {
-    int64_t newest = INT64_MIN;
-    const char *why;
-    if (w->where && condition_read(w->where, &w->filter.condition, &why) != 0)
-        return options_misuse("--where '%s': %s", w->where, why);
-    int err = w->from || w->until ? run_reader_newest(run, &w->filter, &newest) : 0;
-    if (err) {
-        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
-        return EXIT_FAILED;
-    }
-    int code = command_read_time("--from", w->from, run, newest, &w->filter.from);
-    return code == OPTIONS_GO_ON ? command_read_time("--until", w->until, run, newest, &w->filter.until) : code;
+    int code = command_read_where(w->where, &w->filter.condition);
+    return code == OPTIONS_GO_ON ? command_read_times(w->from, w->until, run, &w->filter) : code;
 }
 
 /* The experiment's file, if it is there, and the report go along with the records. */

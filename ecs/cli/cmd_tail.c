@@ -70,23 +70,26 @@ static int fail(const struct tail *t, int err)
 
 /* ---- times ------------------------------------------------------------------------------------------------------- */
 
+static int read_since(const struct tail *t, int64_t *since)
+{
+    const char *why;
+    if (t->since && units_read_duration(t->since, since, &why) != 0)
+        return options_misuse("--since: '%s' is not a duration: %s", t->since, why);
+    return OPTIONS_GO_ON;
+}
+
 static int read_times(struct tail *t)
 {
     int64_t newest = INT64_MIN, since = 0;
-    const char *why;
-    if (!t->from && !t->until && !t->since)
-        return OPTIONS_GO_ON;
-    if (t->since && units_read_duration(t->since, &since, &why) != 0)
-        return options_misuse("--since: '%s' is not a duration: %s", t->since, why);
-    int err = run_reader_newest(t->run, &t->filter, &newest);
-    if (err)
-        return fail(t, err);
-    int code = command_read_time("--from", t->from, t->run, newest, &t->filter.from);
+    int code = read_since(t, &since);
     if (code == OPTIONS_GO_ON)
-        code = command_read_time("--until", t->until, t->run, newest, &t->filter.until);
-    if (code == OPTIONS_GO_ON && t->since && newest > INT64_MIN)
+        code = command_read_times(t->from, t->until, t->run, &t->filter);
+    if (code != OPTIONS_GO_ON || !t->since)
+        return code;
+    int err = run_reader_newest(t->run, &t->filter, &newest);
+    if (!err && newest > INT64_MIN)
         t->filter.from = saturate_add(newest, -since);
-    return code;
+    return err ? fail(t, err) : OPTIONS_GO_ON;
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
@@ -109,9 +112,7 @@ static int check_options(struct tail *t, enum record_writer_format *format, uint
         return options_misuse("-n: '%s' is not a count: %s, or all", t->lines, why);
     if (t->from && t->since)
         return options_misuse("give --from or --since");
-    if (t->where && condition_read(t->where, &t->filter.condition, &why) != 0)
-        return options_misuse("--where '%s': %s", t->where, why);
-    return OPTIONS_GO_ON;
+    return command_read_where(t->where, &t->filter.condition);
 }
 
 /* Waits for the next look. False: nobody reads the output any more. */
@@ -238,13 +239,10 @@ static bool put_option(char *to, size_t size, const char *value)
 
 static int make_request(struct tail *t, enum record_writer_format format, uint64_t lines, struct read_request *q)
 {
-    const char *why;
     int64_t since = 0;
-    int code = command_read_time("--from", t->from, NULL, INT64_MIN, &t->filter.from);
+    int code = command_read_times(t->from, t->until, NULL, &t->filter);
     if (code == OPTIONS_GO_ON)
-        code = command_read_time("--until", t->until, NULL, INT64_MIN, &t->filter.until);
-    if (code == OPTIONS_GO_ON && t->since && units_read_duration(t->since, &since, &why) != 0)
-        code = options_misuse("--since: '%s' is not a duration: %s", t->since, why);
+        code = read_since(t, &since);
     *q = (struct read_request){.no_monitor = t->filter.no_monitor,
                                .follow = t->follow,
                                .schemas = format == RECORD_WRITER_CSV, /* for its heading */

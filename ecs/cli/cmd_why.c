@@ -202,6 +202,7 @@ int cmd_why(int argc, char **argv)
         {0},
     };
     struct condition condition;
+    struct record_filter times = RECORD_FILTER_ALL;
     struct whatif_change change;
     const char *why;
     char **with_best = add_best(&argc, argv);
@@ -222,19 +223,19 @@ int cmd_why(int argc, char **argv)
         code = options_misuse("--phases: '%s' is none of found, squares, knobs, decisions, violations", phases);
     if (code == OPTIONS_GO_ON && gaps && q->field)
         code = options_misuse("--gaps and --field exclude each other");
-    if (code == OPTIONS_GO_ON && q->where && condition_read(q->where, &condition, &why) != 0)
-        code = options_misuse("--where '%s': %s", q->where, why);
+    if (code == OPTIONS_GO_ON)
+        code = command_read_where(q->where, &condition);
     if (code == OPTIONS_GO_ON && q->change && strcmp(q->change, WHY_BEST) != 0 &&
         whatif_read(q->change, &change, &why) != 0)
         code = options_misuse("--what-if '%s': %s", q->change, why);
     if (code == OPTIONS_GO_ON)
         code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);
     if (code == OPTIONS_GO_ON)
-        code = command_read_time("--from", from, run, INT64_MIN, &q->from);
-    if (code == OPTIONS_GO_ON)
-        code = command_read_time("--until", until, run, INT64_MIN, &q->until);
+        code = command_read_times(from, until, run, &times);
     if (code != OPTIONS_GO_ON)
         return code;
+    q->from = times.from;
+    q->until = times.until;
     if (deepen_for && (code = deepen_search(run, deepen_ns, &deepened)) != OPTIONS_GO_ON) {
         report_deepen_free(deepened);
         return code;

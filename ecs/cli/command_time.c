@@ -3,11 +3,14 @@
 #include "ecs/cli/command_time.h"
 
 #include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/log.h"
 #include "base/options.h"
 #include "base/saturate.h"
 #include "base/units.h"
 #include "run/history/summary.h"
 #include "run/read/run_reader.h"
+#include "run/rundb/rundb.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +82,7 @@ static int read_relative(const char *option, const char *text, const char *run, 
     return OPTIONS_GO_ON;
 }
 
-int command_read_time(const char *option, const char *text, const char *run, int64_t near, int64_t *ns)
+static int read_time(const char *option, const char *text, const char *run, int64_t near, int64_t *ns)
 {
     uint64_t count;
     int64_t after;
@@ -96,4 +99,22 @@ int command_read_time(const char *option, const char *text, const char *run, int
     if (read_clock(text, near, ns))
         return OPTIONS_GO_ON;
     return options_misuse("%s: '%s' is not a time: use " COMMAND_TIMES, option, text);
+}
+
+int command_read_where(const char *text, struct condition *c)
+{
+    const char *why;
+    return text && condition_read(text, c, &why) != 0 ? options_misuse("--where '%s': %s", text, why) : OPTIONS_GO_ON;
+}
+
+int command_read_times(const char *from, const char *until, const char *run, struct record_filter *f)
+{
+    int64_t newest = INT64_MIN;
+    int err = run && (from || until) ? run_reader_newest(run, f, &newest) : 0;
+    if (err) {
+        log_error("BEZEL-RUN-DATABASE", "cannot read %s/run.db: %s", run, rundb_why(err));
+        return EXIT_FAILED;
+    }
+    int code = read_time("--from", from, run, newest, &f->from);
+    return code == OPTIONS_GO_ON ? read_time("--until", until, run, newest, &f->until) : code;
 }

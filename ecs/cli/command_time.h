@@ -5,9 +5,7 @@
 #ifndef BEZEL_ECS_CLI_COMMAND_TIME_H
 #define BEZEL_ECS_CLI_COMMAND_TIME_H
 
-#include "base/err.h"
-
-#include <stdint.h>
+#include "run/read/record_filter.h"
 
 /** The forms of a time, for a help text. */
 #define COMMAND_TIMES                                                                                                  \
@@ -33,13 +31,16 @@
         "until", 0, "TIME", "only before this time", .value = &(w)->until                                              \
     }
 
+/** Reads `text`, the value of --where; NULL: leaves *c as it is. Returns as command_read_times(). */
+int command_read_where(const char *text, struct condition *c) BEZEL_MUST_CHECK;
+
 /**
- * Reads `text`, the value of `option`: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]] of the local time, or of UTC if it ends so,
- * without a date on the day of `near`, ns since 1970 (INT64_MIN: today); a duration since the start of run directory
- * `run`, as in the report (NULL: it has none here); or ns since 1970. `text` NULL: leaves *ns as it is. Returns
- * OPTIONS_GO_ON, or EXIT_USAGE after saying what is wrong.
+ * Reads the values of --from and --until, NULL where they are not given, into `f`, whose other members are those of the
+ * command: [YYYY-MM-DD ]HH:MM[:SS[.FRACTION]] of the local time, or of UTC if it ends so, without a date on the day of
+ * the newest record for which `f` holds; a duration since the start of run directory `run`, or before it, as in the
+ * report; or ns since 1970. `run` NULL: it is read over the network, so a time without a date is of today, and the
+ * start is not known. Returns OPTIONS_GO_ON, or an exit code after saying what is wrong.
  */
-int command_read_time(const char *option, const char *text, const char *run, int64_t near,
-                      int64_t *ns) BEZEL_MUST_CHECK;
+int command_read_times(const char *from, const char *until, const char *run, struct record_filter *f) BEZEL_MUST_CHECK;
 
 #endif
