@@ -14,8 +14,7 @@
 
 #include <stdlib.h>
 
-#define HOLD_MOST  CLOCK_S         /* for a description; then the node is asked for it */
-#define LOOK_AGAIN (10 * CLOCK_MS) /* where packets wait that cannot be taken now */
+#define HOLD_MOST CLOCK_S /* for a description; then the node is asked for it */
 
 /* ---- agreeing ---------------------------------------------------------------------------------------------------- */
 
@@ -203,11 +202,7 @@ int64_t receiver_sleep(struct receiver *in, int *fds, size_t *count, int64_t mos
         struct direct_source *d = in->peers[i].direct;
         if (!d)
             continue;
-        fds[*count] = -1;
-        if (d->waits)
-            most = most < LOOK_AGAIN ? most : LOOK_AGAIN;
-        else
-            most = direct_reader_sleep(d->reader, &fds[*count], most);
+        most = direct_reader_sleep(d->reader, d->waits, &fds[*count], most);
         ++*count;
     }
     return most;

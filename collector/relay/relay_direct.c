@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_AGAIN (10 * CLOCK_MS) /* where packets wait that cannot be taken now */
-
 /* ---- agreeing ---------------------------------------------------------------------------------------------------- */
 
 static int answer(struct relay *r, const struct relay_child *child, uint64_t proof, bool agreed, const char *text)
@@ -144,11 +142,7 @@ int64_t relay_sleep(struct relay *r, int *fds, size_t *count, int64_t most)
         struct relay_child *child = r->children[i];
         if (!child->window)
             continue;
-        fds[*count] = -1;
-        if (child->waits)
-            most = most < LOOK_AGAIN ? most : LOOK_AGAIN;
-        else
-            most = direct_reader_sleep(child->window, &fds[*count], most);
+        most = direct_reader_sleep(child->window, child->waits, &fds[*count], most);
         ++*count;
     }
     return most;

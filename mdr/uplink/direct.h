@@ -140,10 +140,10 @@ void direct_reader_acknowledged(struct direct_reader *r);
 
 /**
  * Before a wait of `most` ns: returns how long it may last, and the descriptor to wait for in *fd; -1: none, a look is
- * due then in any case. ..._awake() behind the wait. Of that, ..._may_sleep(): whether the bell is waited for; false
- * where there is something to read.
+ * due then in any case. `waits`: a packet that was read cannot be taken now; it is looked at again soon. ..._awake()
+ * behind the wait. Of that, ..._may_sleep(): whether the bell is waited for; false where there is something to read.
  */
-int64_t direct_reader_sleep(struct direct_reader *r, int *fd, int64_t most);
+int64_t direct_reader_sleep(struct direct_reader *r, bool waits, int *fd, int64_t most);
 void direct_reader_awake(struct direct_reader *r);
 bool direct_reader_may_sleep(struct direct_reader *r);
 int direct_reader_bell(const struct direct_reader *r);

@@ -36,6 +36,7 @@ struct direct_reader {
 
 #define BEHIND_NEXT  (50 * (uint64_t)CLOCK_US) /* from the begin of a poll until its packets are offered */
 #define NEXT_IS_SOON (10 * (uint64_t)CLOCK_MS)
+#define LOOK_AGAIN   (10 * CLOCK_MS) /* where a packet waits that cannot be taken now */
 
 enum { FOUND_OFTEN = 4 };
 
@@ -331,9 +332,9 @@ static int64_t until_next(const struct direct_reader *r)
     return ahead <= NEXT_IS_SOON ? (int64_t)ahead : 0;
 }
 
-int64_t direct_reader_sleep(struct direct_reader *r, int *fd, int64_t most)
+int64_t direct_reader_sleep(struct direct_reader *r, bool waits, int *fd, int64_t most)
 {
-    int64_t ahead = until_next(r);
+    int64_t ahead = waits ? LOOK_AGAIN : until_next(r);
     *fd = ahead > 0 ? -1 : r->bell;
     if (ahead > 0)
         return ahead < most ? ahead : most;

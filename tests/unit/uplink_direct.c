@@ -126,7 +126,7 @@ TEST(who_finds_packets_at_each_look_needs_no_bell)
     for (int i = 0, looks = 0; looks < 2; i++) {
         assert_in_range(i, 0, 1000);
         assert_int_equal(read_directly(reader, UINT64_MAX), i ? 1 : 0);
-        int64_t lasts = direct_reader_sleep(reader, &fd, CLOCK_S);
+        int64_t lasts = direct_reader_sleep(reader, false, &fd, CLOCK_S);
         bool expects = i >= 4 && (fd < 0 || clock_now() < next); /* on a busy machine the next poll may be over */
         looks += expects;
         assert_int_equal(fd, expects ? -1 : direct_reader_bell(reader));
@@ -144,7 +144,7 @@ TEST(who_finds_packets_at_each_look_needs_no_bell)
     assert_true(model_cut(p.window, 0));
     turn(false);
     assert_int_equal(read_directly(reader, UINT64_MAX), 2);
-    assert_int_equal(direct_reader_sleep(reader, &fd, CLOCK_S), CLOCK_S);
+    assert_int_equal(direct_reader_sleep(reader, false, &fd, CLOCK_S), CLOCK_S);
     assert_int_equal(fd, direct_reader_bell(reader));
     assert_int_equal(read_directly(reader, UINT64_MAX), 0);
     direct_reader_close(reader);
