@@ -303,18 +303,11 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The first record that metric `metric` has on any node, run's time; of two metrics, when both have one. INT64_MAX:
- * none. */
-static int64_t first_record(const struct summary *s, const struct experiment *e, int metric)
+/* The first record that metric `m` has on any node, run's time; INT64_MAX: none. */
+static int64_t first_record(const struct summary *s, const struct experiment_metric *m)
 {
-    const struct experiment_metric *m = &e->metrics[metric];
     const char *aspect = experiment_metric_aspect(m, 0);
     int64_t first = INT64_MAX;
-    if (m->operands) {
-        int64_t a = first_record(s, e, experiment_metric_operand(e, m, 0));
-        int64_t b = first_record(s, e, experiment_metric_operand(e, m, 1));
-        return a > b ? a : b;
-    }
     for (size_t i = 0; i < s->process_count && aspect; i++)
         for (size_t b = 0; b < s->processes[i].book_count; b++) {
             const struct summary_book *book = &s->processes[i].books[b];
@@ -378,7 +371,7 @@ static int find_early(struct summary *s, const struct experiment *e, uint32_t i)
 {
     const struct experiment_limit *l = &e->limits[i];
     struct beginning is = find_beginning(s, i);
-    int64_t first = l->metric == LIMIT_ON_SENSOR_CPU ? INT64_MAX : first_record(s, e, l->metric);
+    int64_t first = l->metric == LIMIT_ON_SENSOR_CPU ? INT64_MAX : first_record(s, &e->metrics[l->metric]);
     if (!is.known || !is.row || first == INT64_MAX)
         return 0;
     int64_t at = run_time(s, is.row->node, is.row->at), seen = run_time(s, is.known->node, is.known->judged_from);

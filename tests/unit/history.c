@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODE = 7, HELD = 1, VIOLATED = 2, MOST = 1 << 13 }; /* row of the second node */
+enum { NODE = 7, UNKNOWN = 0, HELD = 1, VIOLATED = 2, MOST = 1 << 13 }; /* row of the second node */
 
 #define TABLES (HISTORY_OF_LIMITS | HISTORY_OF_METRICS | HISTORY_OF_EVENTS | HISTORY_OF_LOSSES)
 
@@ -224,6 +224,21 @@ TEST(a_gap_of_a_restart_reaches_back_as_far_as_is_known)
     o = (struct builtin_observation){.at = 5 * CLOCK_S, .limit = 1, .state = HELD, .value = 1, .gap = -1};
     history_observe(&h, &o);
     assert_int_equal(h.gap_count, 2);
+    history_close(&h);
+}
+
+/* What is not known, and no gap, is no judgement. */
+TEST(a_limit_is_judged_from_its_first_state_on_or_the_gap_before_it)
+{
+    struct history h = {.most = MOST};
+    observe(&h, 0, 1, UNKNOWN, NAN);
+    assert_int_equal(history_limit(&h, 1, 0)->judged_from, 0);
+    observe(&h, 0, 2, VIOLATED, 5);
+    observe(&h, 0, 3, HELD, 1);
+    assert_int_equal(history_limit(&h, 1, 0)->judged_from, 2 * CLOCK_S);
+    history_observe(&h, &(struct builtin_observation){
+                            .node = 1, .at = 5 * CLOCK_S, .limit = 1, .state = UNKNOWN, .value = NAN, .gap = CLOCK_S});
+    assert_int_equal(history_limit(&h, 1, 1)->judged_from, 4 * CLOCK_S);
     history_close(&h);
 }
 
