@@ -532,12 +532,23 @@ const char *verdict_open_field(const struct summary *s, const struct builtin_ope
     return "duration";
 }
 
+/* Whether process `p`, in which `o` is open, had made records of its aspect before it began. */
+static bool began_behind(const struct summary *s, size_t p, const struct builtin_open *o)
+{
+    for (size_t b = 0; p < s->process_count && b < s->processes[p].book_count; b++) {
+        const struct summary_book *book = &s->processes[p].books[b];
+        if (strcmp(book->name, o->aspect) == 0 && book->stored > 0 && book->first_ns < o->since)
+            return true;
+    }
+    return false;
+}
+
 /*
  * From how many ns on `o` may change what metric `m` of limit `i` is, so that the limit does not hold; infinite: never.
  * Its condition tells, or the bound; of a metric that others are made of, the longest time that is stored.
  */
-static double open_matters(const struct summary *s, const struct experiment *e, uint32_t i,
-                           const struct experiment_metric *m, const struct builtin_open *o)
+static double open_matters(const struct verdict_limit *v, const struct summary *s, const struct experiment *e,
+                           uint32_t i, const struct experiment_metric *m, const struct builtin_open *o)
 {
     const struct experiment_limit *l = &e->limits[i];
     const char *field = verdict_open_field(s, o), *ignored;
@@ -546,6 +557,8 @@ static double open_matters(const struct summary *s, const struct experiment *e, 
     bool is_chosen = m->where && condition_read(m->where, &c, &ignored) == 0 && strcmp(c.field, field) == 0;
     bool longer = c.bound.compare == CONDITION_ABOVE || c.bound.compare == CONDITION_AT_LEAST;
     size_t p = opener(s, o);
+    if (m->arrivals == ARRIVALS_TIME && is_whole && at_most && began_behind(s, p, o) && v->is < VERDICT_VIOLATED)
+        return l->bound; /* the time since the record before is longer */
     if (is_chosen && (m->kind == METRIC_PERCENT || experiment_metric_is_counted(m)))
         return !is_whole || (longer ? at_most : !at_most && m->kind == METRIC_PERCENT) ? c.bound.number : INFINITY;
     if (is_chosen && !longer)
@@ -608,7 +621,7 @@ static void judge_open(struct verdict *v, const struct summary *s, const struct 
     for (size_t k = 0; k < s->open_count && m->aspect; k++) {
         const struct builtin_open *o = &s->open_spans[k];
         int64_t lasted = open_time(v, s, o);
-        double over = strcmp(o->aspect, m->aspect) == 0 ? (double)lasted - open_matters(s, e, i, m, o) : 0;
+        double over = strcmp(o->aspect, m->aspect) == 0 ? (double)lasted - open_matters(is, s, e, i, m, o) : 0;
         if (over <= 0 || over < (double)l->persistence ||
             (double)is->violated + over <= l->tolerance * (double)is->judged)
             continue;
@@ -620,7 +633,8 @@ static void judge_open(struct verdict *v, const struct summary *s, const struct 
             is->open_ns = lasted;
         }
         doubt_on(v, s, i, o->node);
-        if (m == &e->metrics[l->metric] && open_violates(e, l, saturate_ns((int64_t)over)))
+        if (m == &e->metrics[l->metric] && m->arrivals == ARRIVALS_NONE &&
+            open_violates(e, l, saturate_ns((int64_t)over)))
             violate_on(v, s, i, o, lasted, saturate_ns(o->since + (int64_t)l->bound));
     }
 }

@@ -223,3 +223,26 @@ TEST(a_wait_that_never_ended_may_meet_a_condition)
         verdict_free(v);
     }
 }
+
+/* A thread that hangs in a wait makes no record, while others of its process go on: no instant finds them silent. */
+TEST(a_thread_that_hangs_is_silent_though_its_process_is_not)
+{
+    for (int first = 2; first <= 4; first += 2) { /* s: when the first wait ended; this one began at 3 */
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = s.summary.limit_count = 1;
+        s.metrics[0].kind = METRIC_MAX;
+        s.metrics[0].arrivals = ARRIVALS_TIME;
+        s.metrics[0].aspect = (char *)s.books[1][1].name;
+        s.limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .bound = 1e9};
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].worst = 6e6;
+        add_open(&s, DICT_WAIT, 9.5, OPEN_LEFT);
+        s.books[1][1].first_ns = sample_time(first);
+        s.books[1][1].last_ns = sample_time(9.9);
+        struct verdict *v = judge(&s, false);
+        assert_int_equal(v->limits[0].is, first == 2 ? VERDICT_UNKNOWN : VERDICT_HELD);
+        assert_float_equal((double)v->limits[0].open_ns / 1e9, first == 2 ? 6.5 : 0, 1e-6);
+        verdict_free(v);
+    }
+}
