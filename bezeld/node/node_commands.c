@@ -84,11 +84,14 @@ static void fill_trouble(const struct node *n, char text[MESSAGE_TEXT_MAX + 1])
         snprintf(text, MESSAGE_TEXT_MAX + 1,
                  "no room for %llu more process%s until the end, whose records are lost: %s",
                  (unsigned long long)c->unread, c->unread == 1 ? "" : "es", c->unread_why);
-    else if (unobserved)
+    else if (unobserved == 1)
         snprintf(text, MESSAGE_TEXT_MAX + 1,
-                 "%llu process%s not observed: nothing is known of %s records; the report has the reason",
-                 (unsigned long long)unobserved, unobserved == 1 ? " was" : "es were",
-                 unobserved == 1 ? "its" : "their");
+                 "1 process was not observed: nothing is known of its records; the report has the reason");
+    else if (unobserved) /* the number is said anew when it has doubled: each text is an event of the run */
+        snprintf(text, MESSAGE_TEXT_MAX + 1,
+                 "%llu or more processes were not observed: nothing is known of their records; the report has the "
+                 "number and the reason",
+                 1ULL << (63 - __builtin_clzll(unobserved)));
     else if (c->broken_rings + c->broken_segments)
         snprintf(text, MESSAGE_TEXT_MAX + 1,
                  "a process corrupted its segment, and is no longer read: the report names it");
