@@ -662,7 +662,7 @@ TEST_WITH(start_collected, end_collected, the_first_value_of_the_collector_stand
     w->began = now - EVERY;
     (void)judge(value(21, 22));
     assert_int_equal(aggregate_limit(w, 0)->violated, 2 * EVERY);
-    assert_int_equal(start_collected(NULL), 0);
+    aggregate_start(w, &e, STALE);
     w->began = now - 9 * EVERY;
     (void)judge(value(1, 2));
     assert_int_equal(aggregate_limit(w, 0)->unjudged, 10 * EVERY);
