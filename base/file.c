@@ -68,14 +68,24 @@ int file_write_all(int fd, const void *data, size_t n)
     return 0;
 }
 
-void file_share(int fd, int folder)
+static void share(int fd, int folder, mode_t group)
 {
     struct stat with, file;
     mode_t mode = 0600;
-    if (fstat(folder, &with) == 0 && (with.st_mode & 060) && fstat(fd, &file) == 0 &&
+    if (fstat(folder, &with) == 0 && (with.st_mode & group) && fstat(fd, &file) == 0 &&
         (file.st_gid == with.st_gid || fchown(fd, (uid_t)-1, with.st_gid) == 0))
-        mode |= with.st_mode & 060;
+        mode |= with.st_mode & group;
     (void)fchmod(fd, mode);
+}
+
+void file_share(int fd, int folder)
+{
+    share(fd, folder, 060);
+}
+
+void file_show(int fd, int folder)
+{
+    share(fd, folder, 040);
 }
 
 /*

@@ -74,6 +74,9 @@ bool file_is_locked(const char *path);
  */
 void file_share(int fd, int folder);
 
+/** As file_share(), with the right to read alone: what is written there, its maker believes. */
+void file_show(int fd, int folder);
+
 /**
  * The next entry of `dir`, valid as long as readdir()'s. NULL with *err 0: there are no more. NULL with *err negative:
  * the folder cannot be read any further, so what was read is incomplete.

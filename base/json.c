@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/json.h"
 
+#include "base/plain.h"
 #include "base/utf8.h"
 
 #include <inttypes.h>
@@ -26,6 +27,8 @@ static void put_text(FILE *out, const char *text)
             fprintf(out, "\\%c", *text);
         else if ((unsigned char)*text < 0x20 || *text == 0x7f)
             fprintf(out, "\\u%04x", *text);
+        else if (plain_control(text) == 2) /* of C1: U+0080 to U+009F */
+            fprintf(out, "\\u%04x", (unsigned char)*++text);
         else
             fputc(*text, out);
     }

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/near.h"
+#include "base/plain.h"
 #include "base/units.h"
 
 #include <assert.h>
@@ -19,7 +20,8 @@ enum {
     ENTRIES_MAX = 32,
     ENTRY_VALUE = 256, /* what getopt_long() returns for entry 0: above all letters */
     WIDTH = 100,       /* columns of --help */
-    HEAD_MAX = 26      /* a longer head has a line of its own */
+    HEAD_MAX = 26,     /* a longer head has a line of its own */
+    MISUSE_MAX = 8192
 };
 
 static const char *program = "bezel";
@@ -258,12 +260,13 @@ int options_read(struct options *o, const struct options_entry *entries, int arg
 
 int options_misuse(const char *format, ...)
 {
+    char text[MISUSE_MAX]; /* arguments are foreign: a file's name may hold what moves the cursor */
     va_list args;
     va_start(args, format);
-    fprintf(stderr, "%s: ", program);
-    vfprintf(stderr, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fprintf(stderr, "\nTry '%s --help'.\n", program);
+    plain_text(text);
+    fprintf(stderr, "%s: %s\nTry '%s --help'.\n", program, text, program);
     return EXIT_USAGE;
 }
 

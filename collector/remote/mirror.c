@@ -365,8 +365,7 @@ static int end(struct mirror *m)
 {
     bool complete = !m->state.grows && !(m->o->home && m->o->temporary); /* its `bezel run` writes more elsewhere */
     m->state.behind = m->link.end.behind;
-    while (m->link.end.cut > m->state.lacking)
-        mirror_state_lack(&m->state, "trace", "the server has left out a file, which its log names");
+    mirror_state_lack_up_to(&m->state, m->link.end.cut, "trace", "the server has left out a file, which its log names");
     int err = m->o->home && complete && !m->state.lacking ? mirror_state_remove(m->o->dir)
                                                           : set_state(m, complete ? MIRROR_COMPLETE : MIRROR_STORED);
     if (m->state.lacking && !m->o->why)

@@ -113,6 +113,24 @@ static int window_create(struct window *w, const uint8_t run[16], const uint8_t 
     return 0;
 }
 
+/*
+ * The window is this user's alone: the daemon believes what stands in it, so that somebody else who wrote there would
+ * write in the daemon's memory. A group's folder may have one of another user, of an earlier run: it is replaced.
+ */
+static int open_file(const struct folder *folder)
+{
+    struct stat st;
+    int fd = folder_open_file(folder, WINDOW_NAME, O_RDWR | O_CREAT);
+    bool foreign = fd < 0 ? errno == EACCES : fstat(fd, &st) != 0 || st.st_uid != geteuid();
+    if (!foreign)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    if (unlinkat(folder->fd, WINDOW_NAME, 0) != 0)
+        return -1;
+    return folder_open_file(folder, WINDOW_NAME, O_RDWR | O_CREAT | O_EXCL);
+}
+
 int window_open(const struct folder *folder, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes,
                 struct window **out, uint64_t *left)
 {
@@ -121,10 +139,10 @@ int window_open(const struct folder *folder, const uint8_t run[16], const uint8_
     if (!w)
         return BEZEL_ENOMEM;
     w->folder = folder;
-    w->fd = folder_open_file(folder, WINDOW_NAME, O_RDWR | O_CREAT);
+    w->fd = open_file(folder);
     int err = w->fd < 0 ? err_from_errno(errno) : 0;
     if (!err)
-        file_share(w->fd, folder->fd);
+        file_show(w->fd, folder->fd);
     if (!err && flock(w->fd, LOCK_EX | LOCK_NB) != 0)
         err = errno == EWOULDBLOCK ? BEZEL_EBUSY : err_from_errno(errno);
     if (!err && !window_adopt(w, run, uuid, left))

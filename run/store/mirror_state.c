@@ -40,6 +40,14 @@ void mirror_state_lack(struct mirror_state *s, const char *name, const char *why
     s->lacking++;
 }
 
+void mirror_state_lack_up_to(struct mirror_state *s, uint64_t count, const char *name, const char *why)
+{
+    while (s->lacking < count && s->lacking < MIRROR_STATE_LACKS)
+        mirror_state_lack(s, name, why);
+    if (s->lacking < count)
+        s->lacking = count;
+}
+
 int mirror_state_write(const char *run, const struct mirror_state *s)
 {
     char path[PATH_MAX], text[8192];

@@ -49,6 +49,9 @@ int mirror_state_remove(const char *run) BEZEL_MUST_CHECK;
 /** Notes a file of which something cannot be had. */
 void mirror_state_lack(struct mirror_state *s, const char *name, const char *why);
 
+/** The same as often as it takes until `count` are lacking, which a peer says and may be any number. */
+void mirror_state_lack_up_to(struct mirror_state *s, uint64_t count, const char *name, const char *why);
+
 /** What readers of a run directory are to know of it as a mirror. All zeros: it is none, or all of the run is there. */
 struct mirror_look {
     bool partial;                     /* it is a mirror, and not complete: what else the run has stored is unknown */

@@ -41,6 +41,7 @@ TEST(texts_are_escaped)
     assert_written(one_text, NULL, "[null]\n");
     assert_written(one_text, "a \"b\" \\c/", "[\"a \\\"b\\\" \\\\c/\"]\n");
     assert_written(one_text, "\n\t\001\033\177", "[\"\\u000a\\u0009\\u0001\\u001b\\u007f\"]\n");
+    assert_written(one_text, "\xc2\x9b\xc3\x9b", "[\"\\u009b\xc3\x9b\"]\n");
     assert_written(one_text, "µ € 𝄞", "[\"µ € 𝄞\"]\n");
 }
 

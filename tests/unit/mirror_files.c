@@ -125,8 +125,10 @@ TEST(the_state_is_read_as_it_was_written_and_nonsense_is_no_complete_mirror)
     char path[SCRATCH_PATH + 16];
     for (unsigned i = 0; i < MIRROR_STATE_LACKS + 3; i++)
         mirror_state_lack(&s, "trace/desk/client-1-0", "bytes that\nare no packet");
+    mirror_state_lack_up_to(&s, UINT64_MAX, "trace", "a server may say any number");
     assert_int_equal(mirror_state_write(scratch_dir, &s), 0);
     assert_int_equal(mirror_state_read(scratch_dir, &t), 1);
+    assert_true(s.lacking == UINT64_MAX);
     assert_int_equal(t.is, s.is);
     assert_string_equal(t.endpoint, s.endpoint);
     assert_string_equal(t.run, s.run);

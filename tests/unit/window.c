@@ -211,6 +211,23 @@ TEST_WITH(scratch_begin, scratch_end, a_window_has_one_owner)
     window_close(w, true);
 }
 
+TEST_WITH(scratch_begin, scratch_end, a_window_of_another_user_is_replaced_and_nobody_else_writes_there)
+{
+    struct window *w = open_window();
+    struct stat st;
+    assert_int_equal(chmod(scratch_dir, 02770), 0);
+    assert_true(model_cut(w, add_stream(w, 1, 0)));
+    if (geteuid() == 0)
+        assert_int_equal(fchown(w->fd, 1, (gid_t)-1), 0);
+    window_close(w, false);
+    scratch_folder.shared = true;
+    w = open_window();
+    scratch_folder.shared = false;
+    assert_int_equal(window_records(w), geteuid() == 0 ? 0 : 1);
+    assert_true(fstat(w->fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 07777) == 0640);
+    window_close(w, true);
+}
+
 TEST_WITH(scratch_begin, scratch_end, another_run_counts_what_it_drops)
 {
     struct window *w = open_window();
