@@ -151,6 +151,9 @@ struct verdict {
  */
 int verdict_new(const struct summary *s, const struct experiment *e, bool running, struct verdict **v) BEZEL_MUST_CHECK;
 
+/** The process in which `o` is open; NULL: it is not known. Pure. */
+const struct summary_process *verdict_opener(const struct summary *s, const struct builtin_open *o);
+
 /** The field that has how long `o` was open, had it an end: of a receiver, which waits, `waited`; static. Pure. */
 const char *verdict_open_field(const struct summary *s, const struct builtin_open *o);
 

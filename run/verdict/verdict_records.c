@@ -3,26 +3,21 @@
 
 /*
  * What records make of a limit that nobody judged by them: those that are stored, and that no sampling instant has
- * seen; those that were lost; those of a time in which their aspect was off; and those of spans that never ended.
+ * seen; those that were lost; and those of a time in which their aspect was off.
  */
-#include "run/verdict/verdict.h"
+#include "run/verdict/verdict_internal.h"
 
 #include "base/clock.h"
-#include "base/condition.h"
 #include "base/saturate.h"
 #include "metric/arrivals.h"
-#include "resmgr/agent/agent.h"
 #include "run/rundb/rundb.h"
 
 #include <fnmatch.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
-/* What was read of the records of process `p` that meet the condition of limit `i`; NULL: nothing was. */
-static const struct summary_chosen *chosen_of(const struct summary *s, uint32_t i, size_t p)
+const struct summary_chosen *verdict_chosen(const struct summary *s, uint32_t i, size_t p)
 {
     for (size_t k = 0; k < s->chosen_count; k++)
         if (s->chosen[k].limit == i && s->chosen[k].process == p)
@@ -64,8 +59,7 @@ static const struct builtin_limit *row_of(const struct summary *s, const struct 
     return NULL;
 }
 
-/* The worst value of limit `i` that was judged on `node`; NaN: none. */
-static double judged_worst(const struct summary *s, const struct experiment *e, uint32_t node, uint32_t i)
+double verdict_judged_worst(const struct summary *s, const struct experiment *e, uint32_t node, uint32_t i)
 {
     double worst = NAN;
     for (size_t row = 0; row < s->limit_count; row++)
@@ -79,7 +73,7 @@ static double judged_worst(const struct summary *s, const struct experiment *e, 
 static bool judged_broken(const struct summary *s, const struct experiment *e, uint32_t node, uint32_t i)
 {
     const struct experiment_limit *l = &e->limits[i];
-    double worst = judged_worst(s, e, node, i);
+    double worst = verdict_judged_worst(s, e, node, i);
     return l->compare == COMPARE_AT_LEAST ? worst < l->bound : worst > l->bound;
 }
 
@@ -92,7 +86,7 @@ static double stray_arrivals(const struct summary *s, const struct experiment *e
     const struct experiment_limit *l = &e->limits[i];
     const struct experiment_metric *m = &e->metrics[l->metric];
     const struct summary_process *p = &s->processes[number];
-    const struct summary_chosen *chosen = chosen_of(s, i, number);
+    const struct summary_chosen *chosen = verdict_chosen(s, i, number);
     struct summary_field f = {.count = 1, .min.d = (double)INFINITY, .max.d = -(double)INFINITY, .unit = "ns"};
     for (size_t b = 0; b < p->book_count && summary_property_number(s, RUNDB_ENDED) != 0; b++) {
         int64_t all = p->books[b].last_ns - p->books[b].first_ns;
@@ -101,7 +95,7 @@ static double stray_arrivals(const struct summary *s, const struct experiment *e
         f.min.d = 0;
         f.max.d = m->kind == METRIC_MISSES ? arrivals_missed(m, all) : (double)all;
     }
-    return stray_of(m, l, &f, chosen, judged_worst(s, e, p->node, i));
+    return stray_of(m, l, &f, chosen, verdict_judged_worst(s, e, p->node, i));
 }
 
 /*
@@ -132,8 +126,8 @@ static double find_stray(const struct summary *s, const struct experiment *e, ui
     const struct experiment_limit *l = &e->limits[i];
     const struct experiment_metric *m = &e->metrics[l->metric];
     const struct summary_process *p = &s->processes[number];
-    const struct summary_chosen *chosen = chosen_of(s, i, number);
-    double found = NAN, worst = judged_worst(s, e, p->node, i);
+    const struct summary_chosen *chosen = verdict_chosen(s, i, number);
+    double found = NAN, worst = verdict_judged_worst(s, e, p->node, i);
     for (size_t b = 0; b < p->book_count; b++) {
         const struct summary_book *book = &p->books[b];
         if (book->reduced > 0 && strcmp(book->name, m->aspect) == 0) {
@@ -149,8 +143,7 @@ static double find_stray(const struct summary *s, const struct experiment *e, ui
     return found;
 }
 
-/* What a rate or count is at most with `n` records in its window. */
-static double most_of(const struct experiment_metric *m, uint64_t n)
+double verdict_most(const struct experiment_metric *m, uint64_t n)
 {
     return m->kind == METRIC_RATE ? (double)n * (double)CLOCK_S / (double)m->window : (double)n;
 }
@@ -171,15 +164,14 @@ static double stray_forbidden(const struct summary *s, const struct experiment *
 {
     const struct experiment_metric *m = &e->metrics[e->limits[i].metric];
     const struct summary_process *p = &s->processes[number];
-    const struct summary_chosen *chosen = chosen_of(s, i, number);
+    const struct summary_chosen *chosen = verdict_chosen(s, i, number);
     bool any = chosen && chosen->max > 0;
     for (size_t b = 0; !chosen && b < p->book_count && summary_property_number(s, RUNDB_ENDED) != 0; b++)
         any = any || (p->books[b].stored > 0 && strcmp(p->books[b].name, m->aspect) == 0);
-    return !any ? (double)NAN : m->kind == METRIC_PERCENT ? 100 : most_of(m, 1);
+    return !any ? (double)NAN : m->kind == METRIC_PERCENT ? 100 : verdict_most(m, 1);
 }
 
-/* Whether a single record can break limit `l`. While adaptation settles it may. */
-static bool one_record_breaks(const struct experiment *e, const struct experiment_limit *l)
+bool verdict_one_breaks(const struct experiment *e, const struct experiment_limit *l)
 {
     const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
     if (!m || l->kind != LIMIT_EXPECT)
@@ -202,7 +194,7 @@ bool verdict_has_end(const struct experiment *e, uint32_t i)
 {
     const struct experiment_limit *l = &e->limits[i];
     const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
-    if (!m || (!m->operands && !m->aspect) || one_record_breaks(e, l))
+    if (!m || (!m->operands && !m->aspect) || verdict_one_breaks(e, l))
         return false;                                                         /* or it is on an interval */
     return !experiment_metric_is_counted(m) || l->compare == COMPARE_AT_MOST; /* fewer are silence, which is its end */
 }
@@ -219,8 +211,7 @@ static int64_t last_record(const struct summary *s, const struct experiment *e, 
     return last;
 }
 
-/* Time `at` of a node's clock, if it is one, as times of all nodes can be compared. */
-static int64_t run_time(const struct summary *s, uint32_t node, int64_t at)
+int64_t verdict_run_time(const struct summary *s, uint32_t node, int64_t at)
 {
     return at == INT64_MIN ? at : saturate_ns(run_clock_at(&s->nodes[node].run_clock, at).ns);
 }
@@ -235,24 +226,20 @@ static bool counts_with(const struct summary *s, const struct experiment *e, uin
 int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_t i, size_t p)
 {
     const struct summary_process *of = &s->processes[p];
-    int64_t last = last_record(s, e, i, p), at = run_time(s, of->node, last);
+    int64_t last = last_record(s, e, i, p), at = verdict_run_time(s, of->node, last);
     if (of->role == ROLE_DAEMON || summary_property_number(s, RUNDB_ENDED) == 0)
         return INT64_MIN; /* what samplers record while a run is drained is of no program */
     for (size_t other = 0; other < s->process_count; other++) {
         bool counts = other != p && counts_with(s, e, i, p, other);
-        int64_t later = counts ? run_time(s, s->processes[other].node, last_record(s, e, i, other)) : INT64_MIN;
+        int64_t later = counts ? verdict_run_time(s, s->processes[other].node, last_record(s, e, i, other)) : INT64_MIN;
         if (later > at || (later == at && last != INT64_MIN && other < p))
             return INT64_MIN;
     }
     return last;
 }
 
-/*
- * The least and largest value that metric `m` of limit `i` may have of process `p`, or on its node, or on all: of a
- * field, that of all its values; of a number, as many records as there are.
- */
-static struct summary_field range_of(const struct summary *s, const struct experiment *e, uint32_t i,
-                                     const struct experiment_metric *m, size_t p)
+struct summary_field verdict_range(const struct summary *s, const struct experiment *e, uint32_t i,
+                                   const struct experiment_metric *m, size_t p)
 {
     struct summary_field all = {.count = 1, .min.d = -(double)INFINITY, .max.d = (double)INFINITY, .unit = "ns"};
     if (m->kind == METRIC_PERCENT)
@@ -278,7 +265,7 @@ static struct summary_field range_of(const struct summary *s, const struct exper
         }
     }
     if (experiment_metric_is_counted(m))
-        return (struct summary_field){.count = 1, .min.d = 0, .max.d = most_of(m, stored), .unit = "ns"};
+        return (struct summary_field){.count = 1, .min.d = 0, .max.d = verdict_most(m, stored), .unit = "ns"};
     return found;
 }
 
@@ -289,7 +276,7 @@ static bool had_settled(const struct experiment_limit *l, const struct builtin_l
     return l->kind != LIMIT_HOLD || (judged > 0 && (at == INT64_MIN || at > saturate_add(row->at, -judged)));
 }
 
-static bool is_reduced(const struct experiment_metric *m, const struct summary_process *p)
+bool verdict_is_reduced(const struct experiment_metric *m, const struct summary_process *p)
 {
     for (size_t b = 0; m->aspect && b < p->book_count; b++)
         if (p->books[b].reduced > 0 && strcmp(p->books[b].name, m->aspect) == 0)
@@ -313,39 +300,40 @@ static double stray_end(const struct summary *s, const struct experiment *e, uin
     if (!had_settled(l, row, l->global ? INT64_MIN : at))
         return NAN;
     if (at == INT64_MIN)
-        return is_reduced(&m, p) && l->persistence == 0 ? stray_reduced(s, e, i, p, worst, true) : (double)NAN;
-    struct summary_field f = range_of(s, e, i, &m, number);
+        return verdict_is_reduced(&m, p) && l->persistence == 0 ? stray_reduced(s, e, i, p, worst, true) : (double)NAN;
+    struct summary_field f = verdict_range(s, e, i, &m, number);
     m.in_time = false; /* they are in its unit */
-    return stray_of(&m, l, &f, chosen_of(s, i, number), worst);
+    return stray_of(&m, l, &f, verdict_chosen(s, i, number), worst);
 }
 
 /* Likewise of limit `i` on an interval, whose times are of no process: they stand with the first. */
 static double stray_interval(const struct summary *s, const struct experiment *e, uint32_t i)
 {
     const struct experiment_limit *l = &e->limits[i];
-    const struct summary_chosen *times = chosen_of(s, i, 0);
+    const struct summary_chosen *times = verdict_chosen(s, i, 0);
     struct experiment_metric in_ns = {.in_time = false};
     struct summary_field any = {.count = 1};
     bool is_near = e->metrics[l->metric].interval.statistic == METRIC_QUANTILE; /* which may be above the time itself */
     if (is_near && judged_broken(s, e, 0, i))
         return NAN;
-    return times && one_record_breaks(e, l) ? stray_of(&in_ns, l, &any, times, judged_worst(s, e, 0, i)) : (double)NAN;
+    return times && verdict_one_breaks(e, l) ? stray_of(&in_ns, l, &any, times, verdict_judged_worst(s, e, 0, i))
+                                             : (double)NAN;
 }
 
 double verdict_stray(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_chosen)
 {
-    *is_chosen = chosen_of(s, i, p) != NULL;
+    *is_chosen = verdict_chosen(s, i, p) != NULL;
     if (experiment_limit_is_on_interval(e, &e->limits[i]))
         return p == 0 && *is_chosen ? stray_interval(s, e, i) : (double)NAN;
     if (verdict_has_end(e, i)) {
         *is_chosen = *is_chosen || verdict_end(s, e, i, p) == INT64_MIN; /* its records were reduced */
         return stray_end(s, e, i, p);
     }
-    if (!one_record_breaks(e, &e->limits[i]))
+    if (!verdict_one_breaks(e, &e->limits[i]))
         return NAN;
     const struct experiment_metric *m = &e->metrics[e->limits[i].metric];
     bool is_of_arrivals = experiment_metric_is_of_arrivals(m);
-    *is_chosen = (!m->where && !is_of_arrivals) || chosen_of(s, i, p);
+    *is_chosen = (!m->where && !is_of_arrivals) || verdict_chosen(s, i, p);
     if (m->kind != METRIC_MAX && m->kind != METRIC_MIN && m->kind != METRIC_MISSES &&
         judged_broken(s, e, s->processes[p].node, i))
         return NAN;
@@ -361,8 +349,7 @@ void verdict_doubt(struct verdict_limit *l)
     l->is = l->is == VERDICT_HELD ? VERDICT_UNKNOWN : l->is;
 }
 
-/* Limit `i` is not known to have held, because of a process of `node`. */
-static void doubt_on(struct verdict *v, const struct summary *s, uint32_t i, uint32_t node)
+void verdict_doubt_on(struct verdict *v, const struct summary *s, uint32_t i, uint32_t node)
 {
     verdict_doubt(&v->limits[i]);
     for (size_t row = 0; row < s->limit_count; row++)
@@ -395,266 +382,8 @@ static void judge_stray(struct verdict *v, const struct summary *s, const struct
         }
         if (e->limits[i].tolerance > 0)
             continue;
-        doubt_on(v, s, i, s->processes[p].node);
+        verdict_doubt_on(v, s, i, s->processes[p].node);
     }
-}
-
-/* Whether process `p` is a program that a signal ended, other than those by which a program is asked to end. */
-static const struct summary_program *killed_program(const struct summary *s, const struct summary_process *p)
-{
-    for (size_t i = 0; i < s->program_count; i++) {
-        const struct summary_program *g = &s->programs[i];
-        int by = g->state == LAUNCHED_ENDED && WIFSIGNALED(g->status) ? WTERMSIG(g->status) : 0;
-        if (by && by != SIGTERM && by != SIGINT && g->pid == p->pid && strcmp(g->node, s->nodes[p->node].name) == 0)
-            return g;
-    }
-    return NULL;
-}
-
-/* Whether a silence of so many ns breaks limit `i` by itself, more than all that was judged on `node`. */
-static bool silence_breaks(const struct summary *s, const struct experiment *e, uint32_t i, uint32_t node,
-                           int64_t silent)
-{
-    const struct experiment_limit *l = &e->limits[i];
-    const struct experiment_metric *m = &e->metrics[l->metric];
-    if (l->compare != COMPARE_AT_MOST || !one_record_breaks(e, l) || !experiment_metric_is_of_arrivals(m) ||
-        (m->arrivals == ARRIVALS_JITTER && m->period == 0))
-        return false;
-    double value = m->kind == METRIC_MISSES         ? arrivals_missed(m, silent)
-                   : m->arrivals == ARRIVALS_JITTER ? (double)(silent - m->period)
-                                                    : (double)silent;
-    return value > l->bound && !(value <= judged_worst(s, e, node, i));
-}
-
-/* Whether process `p` still was when the run began to end, as far as is known. */
-static bool outlived(const struct verdict *v, const struct summary *s, const struct summary_process *p)
-{
-    const char *by = summary_property(s, "ended_by");
-    for (size_t i = 0; i < s->program_count; i++) {
-        const struct summary_program *g = &s->programs[i];
-        if (g->pid == p->pid && strcmp(g->node, s->nodes[p->node].name) == 0)
-            return run_time(s, p->node, saturate_add(p->started, g->ran)) >= v->ended &&
-                   !(by && strcmp(by, "processes") == 0);
-    }
-    return p->state == PROCESS_RUNNING;
-}
-
-/*
- * By how much the time between two records exceeds the bound of limit `i`, ns, if process `k` was silent for so long: a
- * mean, a quantile or the last one takes such a time in when the next record comes. 0 and less: not; or it is judged
- * while it lasts, as the longest one and misses are. Of jitter without a period it is compared with the mean time.
- */
-static double silence_exceeds(const struct summary *s, const struct experiment *e, uint32_t i, size_t k, int64_t silent)
-{
-    const struct experiment_limit *l = &e->limits[i];
-    const struct experiment_metric *m = &e->metrics[l->metric];
-    const struct summary_process *p = &s->processes[k];
-    bool is_jitter = m->arrivals == ARRIVALS_JITTER;
-    double usual = (double)m->period;
-    if (l->compare != COMPARE_AT_MOST || m->where || m->arrivals == ARRIVALS_NONE ||
-        (one_record_breaks(e, l) && (!is_jitter || m->period > 0)))
-        return 0;
-    for (size_t b = 0; b < p->book_count && m->period == 0; b++)
-        if (strcmp(p->books[b].name, m->aspect) == 0 && p->books[b].stored > 1)
-            usual = (double)(p->books[b].last_ns - p->books[b].first_ns) / (double)(p->books[b].stored - 1);
-    return (double)silent - (is_jitter ? usual : 0) - l->bound;
-}
-
-/*
- * Whether `silent` ns before process `k` was killed, or the run began to end, may break limit `i`: of a killed one also
- * where instants found it violated then, or it is judged while it lasts. Other values are known as long as a record is
- * in the window.
- */
-static bool silence_counts(const struct summary *s, const struct experiment *e, const struct verdict_limit *v,
-                           uint32_t i, size_t k, int64_t silent, bool killed)
-{
-    const struct experiment_limit *l = &e->limits[i];
-    double over = silence_exceeds(s, e, i, k, silent);
-    bool is_seen = !v->switched && !is_reduced(&e->metrics[l->metric], &s->processes[k]);
-    bool is_hung = is_seen && over > 0 && over >= (double)l->persistence && silent > agent_settling(e, l);
-    return is_hung || (killed && (v->before_end != 0 || silence_breaks(s, e, i, s->processes[k].node, silent)));
-}
-
-/*
- * The silence before the end of a process is no violation, for it may be its end. Of one that was killed it is not, nor
- * of one that still was when the run began to end: it may have hung. So the limit is not known to have held.
- */
-static void judge_silent(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
-{
-    struct verdict_limit *l = &v->limits[i];
-    for (size_t k = 0; k < s->process_count; k++) {
-        const struct summary_process *p = &s->processes[k];
-        const struct summary_program *g = killed_program(s, p);
-        bool is_looked_at = g || (v->ended != 0 && outlived(v, s, p));
-        int64_t last = is_looked_at ? verdict_end(s, e, i, k) : INT64_MIN;
-        int64_t end = g ? run_time(s, p->node, saturate_add(p->started, g->ran)) : v->ended;
-        int64_t silent = last == INT64_MIN ? 0 : saturate_sub(end, run_time(s, p->node, last));
-        if (silent <= 0 || !silence_counts(s, e, l, i, k, silent, g != NULL) ||
-            (double)saturate_add(l->violated, silent) <=
-                e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
-            continue;
-        int64_t *most = g ? &l->killed : &l->silent;
-        *most = silent > *most ? silent : *most;
-        doubt_on(v, s, i, p->node);
-    }
-}
-
-/*
- * For how long `o` was open: to the end of its process, or to the last that is known of its node; until the run began
- * to end, at most, since the end is no violation.
- */
-static int64_t open_time(const struct verdict *v, const struct summary *s, const struct builtin_open *o)
-{
-    if (o->since <= 0 || o->node >= s->node_count)
-        return 0;
-    int64_t last = o->state == OPEN_NOW ? s->nodes[o->node].last_at : 0;
-    int64_t until = run_time(s, o->node, last > o->at ? last : o->at);
-    return (v->ended != 0 && until > v->ended ? v->ended : until) - run_time(s, o->node, o->since);
-}
-
-/* The process in which `o` is open; the number of processes: it is not known. */
-static size_t opener(const struct summary *s, const struct builtin_open *o)
-{
-    size_t p = 0;
-    while (p < s->process_count &&
-           (s->processes[p].node != o->node || s->processes[p].instance != (uint64_t)o->instance))
-        p++;
-    return p;
-}
-
-const char *verdict_open_field(const struct summary *s, const struct builtin_open *o)
-{
-    size_t i = opener(s, o);
-    const struct dict *d = i < s->process_count ? s->processes[i].dict : NULL;
-    for (uint32_t a = 0; d && a < d->aspect_count; a++)
-        if (strcmp(d->aspects[a].name, o->aspect) == 0)
-            return d->aspects[a].kind == DICT_RECEIVED ? "waited" : "duration";
-    return "duration";
-}
-
-/* Whether process `p`, in which `o` is open, had made records of its aspect before it began. */
-static bool began_behind(const struct summary *s, size_t p, const struct builtin_open *o)
-{
-    for (size_t b = 0; p < s->process_count && b < s->processes[p].book_count; b++) {
-        const struct summary_book *book = &s->processes[p].books[b];
-        if (strcmp(book->name, o->aspect) == 0 && book->stored > 0 && book->first_ns < o->since)
-            return true;
-    }
-    return false;
-}
-
-/*
- * From how many ns on `o` may change what metric `m` of limit `i` is, so that the limit does not hold; infinite: never.
- * Its condition tells, or the bound; of a metric that others are made of, the longest time that is stored.
- */
-static double open_matters(const struct verdict_limit *v, const struct summary *s, const struct experiment *e,
-                           uint32_t i, const struct experiment_metric *m, const struct builtin_open *o)
-{
-    const struct experiment_limit *l = &e->limits[i];
-    const char *field = verdict_open_field(s, o), *ignored;
-    bool is_whole = m == &e->metrics[l->metric], at_most = l->compare == COMPARE_AT_MOST;
-    struct condition c = {.field = ""};
-    bool is_chosen = m->where && condition_read(m->where, &c, &ignored) == 0 && strcmp(c.field, field) == 0;
-    bool longer = c.bound.compare == CONDITION_ABOVE || c.bound.compare == CONDITION_AT_LEAST;
-    size_t p = opener(s, o);
-    if (m->arrivals == ARRIVALS_TIME && is_whole && at_most && began_behind(s, p, o) && v->is < VERDICT_VIOLATED)
-        return l->bound; /* the time since the record before is longer */
-    if (is_chosen && (m->kind == METRIC_PERCENT || experiment_metric_is_counted(m)))
-        return !is_whole || (longer ? at_most : !at_most && m->kind == METRIC_PERCENT) ? c.bound.number : INFINITY;
-    if (is_chosen && !longer)
-        return INFINITY; /* it is not of those */
-    double from = is_chosen ? c.bound.number : 0;
-    if (!m->field || strcmp(m->field, field) != 0)
-        return is_chosen ? from : INFINITY;
-    if (is_whole)
-        return at_most ? fmax(from, l->bound) : INFINITY;
-    return p < s->process_count ? fmax(from, range_of(s, e, i, m, p).max.d) : from;
-}
-
-/*
- * Whether `over` ns beyond the bound violate limit `l` by themselves. That a process ended, or a span, is known up to
- * a second late.
- */
-static bool open_violates(const struct experiment *e, const struct experiment_limit *l, int64_t over)
-{
-    return one_record_breaks(e, l) && !e->metrics[l->metric].where && l->tolerance <= 0 &&
-           over - CLOCK_S > l->persistence;
-}
-
-/* No instant found it, so the share of the time that was judged does not tell of it. */
-static void violate_by(struct verdict_limit *l, const struct builtin_open *o, int64_t lasted, int64_t since)
-{
-    if (l->is < VERDICT_VIOLATED) {
-        l->is = VERDICT_VIOLATED;
-        l->node = o->node;
-        l->since = since;
-        l->share = NAN;
-    }
-    if (lasted >= l->open_ns) {
-        l->open = o;
-        l->open_ns = lasted;
-    }
-}
-
-static void violate_on(struct verdict *v, const struct summary *s, uint32_t i, const struct builtin_open *o,
-                       int64_t lasted, int64_t since)
-{
-    violate_by(&v->limits[i], o, lasted, since);
-    for (size_t row = 0; row < s->limit_count; row++)
-        if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == o->node))
-            violate_by(&v->rows[row], o, lasted, since);
-}
-
-/*
- * A wait or long span that never ended made no record, and lasted for longer than any that would break a limit on its
- * duration from above. A mean, a quantile, a condition, another metric or adaptation may bear it: then it is not known.
- * A number may be so many more at most. `m`: the limit's metric, or one that it is made of.
- */
-static void judge_open(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i,
-                       const struct experiment_metric *m)
-{
-    const struct experiment_limit *l = &e->limits[i];
-    struct verdict_limit *is = &v->limits[i];
-    uint64_t count = 0;
-    for (int operand = 0; operand < 2 && m->operands; operand++)
-        judge_open(v, s, e, i, &e->metrics[experiment_metric_operand(e, m, operand)]);
-    for (size_t k = 0; k < s->open_count && m->aspect; k++) {
-        const struct builtin_open *o = &s->open_spans[k];
-        int64_t lasted = open_time(v, s, o);
-        double over = strcmp(o->aspect, m->aspect) == 0 ? (double)lasted - open_matters(is, s, e, i, m, o) : 0;
-        if (over <= 0 || over < (double)l->persistence ||
-            (double)is->violated + over <= l->tolerance * (double)is->judged)
-            continue;
-        bool is_number = m == &e->metrics[l->metric] && experiment_metric_is_counted(m);
-        if (is_number && fmax(0, judged_worst(s, e, o->node, i)) + most_of(m, ++count) <= l->bound)
-            continue;
-        if (lasted > is->open_ns) {
-            is->open = o;
-            is->open_ns = lasted;
-        }
-        doubt_on(v, s, i, o->node);
-        if (m == &e->metrics[l->metric] && m->arrivals == ARRIVALS_NONE &&
-            open_violates(e, l, saturate_ns((int64_t)over)))
-            violate_on(v, s, i, o, lasted, saturate_ns(o->since + (int64_t)l->bound));
-    }
-}
-
-/* Likewise of an interval: the first records since the last one that ended any may have no end because it hangs. */
-static void judge_endless(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
-{
-    const struct experiment_limit *l = &e->limits[i];
-    const struct summary_chosen *times = chosen_of(s, i, 0);
-    struct verdict_limit *is = &v->limits[i];
-    double over = times && times->open > 0 ? (double)times->open - l->bound : 0;
-    if (!times || times->open <= agent_settling(e, l) || l->compare != COMPARE_AT_MOST || over <= 0 ||
-        over < (double)l->persistence ||
-        (double)is->violated + over <= l->tolerance * (double)saturate_add(is->judged, times->open))
-        return;
-    is->endless = times->open;
-    verdict_doubt(is);
-    for (size_t row = 0; row < s->limit_count; row++)
-        if (s->limits[row].limit == i)
-            verdict_doubt(&v->rows[row]);
 }
 
 /* Whether the file itself asks that records of `aspect` are only counted, until somebody turns it on. */
@@ -713,7 +442,7 @@ static bool lost_while_settling(const struct experiment_limit *l, const struct b
 /* Whether a limit on a number of records holds, whichever of all `produced` ones meet its condition, and whenever. */
 static bool holds_anyhow(const struct experiment_limit *l, const struct experiment_metric *m, uint64_t produced)
 {
-    return experiment_metric_is_counted(m) && m->per_process && most_of(m, produced) <= l->bound;
+    return experiment_metric_is_counted(m) && m->per_process && verdict_most(m, produced) <= l->bound;
 }
 
 /*
@@ -744,7 +473,7 @@ static void judge_missed(struct verdict *v, const struct summary *s, const struc
             continue;
         v->limits[i].missed += missed;
         if (missed > 0 && (double)missed > l->tolerance * (double)produced)
-            doubt_on(v, s, i, s->processes[p].node);
+            verdict_doubt_on(v, s, i, s->processes[p].node);
     }
 }
 
@@ -780,13 +509,10 @@ void verdict_by_records(struct verdict *v, const struct summary *s, const struct
     for (uint32_t i = 0; i < v->limit_count; i++) {
         find_switched(v, s, e, i);
         judge_stray(v, s, e, i);
-        if (experiment_limit_is_on_interval(e, &e->limits[i]))
-            judge_endless(v, s, e, i);
+        verdict_judge_hung(v, s, e, i);
         if (e->limits[i].metric < 0 || experiment_limit_is_on_interval(e, &e->limits[i]))
             continue;
         judge_missed(v, s, e, i, &e->metrics[e->limits[i].metric]);
-        judge_silent(v, s, e, i);
-        judge_open(v, s, e, i, &e->metrics[e->limits[i].metric]);
         judge_blurred(&v->limits[i], e, &e->limits[i]);
     }
     for (size_t row = 0; row < s->limit_count; row++)

@@ -7,16 +7,6 @@
 
 #include <inttypes.h>
 
-static const struct summary_process *process_of(const struct report *r, const struct builtin_open *o)
-{
-    for (size_t i = 0; i < r->summary->process_count; i++) {
-        const struct summary_process *p = &r->summary->processes[i];
-        if (p->node == o->node && p->instance == (uint64_t)o->instance)
-            return p;
-    }
-    return NULL;
-}
-
 /* Until when it was open, as far as is known. */
 const char *report_open_until(const struct report *r, const struct builtin_open *o)
 {
@@ -35,7 +25,7 @@ int64_t report_open_ns(const struct report *r, const struct builtin_open *o)
 static void open_row(struct rows *w, const struct report *r, const void *item)
 {
     const struct builtin_open *o = item;
-    const struct summary_process *p = process_of(r, o);
+    const struct summary_process *p = verdict_opener(r->summary, o);
     char name[REPORT_PROCESS_SIZE];
     bool known = o->since > 0;
     snprintf(name, sizeof name, "%s", o->process);

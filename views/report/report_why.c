@@ -64,7 +64,7 @@ static void add_open(const struct summary *s, size_t i, struct why_limits *w)
 {
     const struct summary_process *p = &s->processes[i];
     const struct run_clock *clock = &s->nodes[p->node].run_clock;
-    int64_t ended = saturate_ns(summary_property_number(s, "ended"));
+    int64_t ended = saturate_ns(summary_property_number(s, RUNDB_ENDED));
     bool left = false;
     int64_t end = end_of(s, p, &left);
     if (p->role != ROLE_SUT || end == INT64_MIN)

@@ -1,0 +1,286 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * What a program that hangs makes of a limit: it makes no record, so limits that read records do not see it. Judged are
+ * its silence until it was killed or the run began to end, waits and long spans that are open, and intervals that end
+ * no more. What they do not break for certain is not known to have held.
+ */
+#include "run/verdict/verdict_internal.h"
+
+#include "base/clock.h"
+#include "base/condition.h"
+#include "base/saturate.h"
+#include "metric/arrivals.h"
+#include "resmgr/agent/agent.h"
+
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* Whether process `p` is a program that a signal ended, other than those by which a program is asked to end. */
+static const struct summary_program *killed_program(const struct summary *s, const struct summary_process *p)
+{
+    for (size_t i = 0; i < s->program_count; i++) {
+        const struct summary_program *g = &s->programs[i];
+        int by = g->state == LAUNCHED_ENDED && WIFSIGNALED(g->status) ? WTERMSIG(g->status) : 0;
+        if (by && by != SIGTERM && by != SIGINT && g->pid == p->pid && strcmp(g->node, s->nodes[p->node].name) == 0)
+            return g;
+    }
+    return NULL;
+}
+
+/* Whether a silence of so many ns breaks limit `i` by itself, more than all that was judged on `node`. */
+static bool silence_breaks(const struct summary *s, const struct experiment *e, uint32_t i, uint32_t node,
+                           int64_t silent)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    if (l->compare != COMPARE_AT_MOST || !verdict_one_breaks(e, l) || !experiment_metric_is_of_arrivals(m) ||
+        (m->arrivals == ARRIVALS_JITTER && m->period == 0))
+        return false;
+    double value = m->kind == METRIC_MISSES         ? arrivals_missed(m, silent)
+                   : m->arrivals == ARRIVALS_JITTER ? (double)(silent - m->period)
+                                                    : (double)silent;
+    return value > l->bound && !(value <= verdict_judged_worst(s, e, node, i));
+}
+
+/* Whether process `p` still was when the run began to end, as far as is known. */
+static bool outlived(const struct verdict *v, const struct summary *s, const struct summary_process *p)
+{
+    const char *by = summary_property(s, "ended_by");
+    for (size_t i = 0; i < s->program_count; i++) {
+        const struct summary_program *g = &s->programs[i];
+        if (g->pid == p->pid && strcmp(g->node, s->nodes[p->node].name) == 0)
+            return verdict_run_time(s, p->node, saturate_add(p->started, g->ran)) >= v->ended &&
+                   !(by && strcmp(by, "processes") == 0);
+    }
+    return p->state == PROCESS_RUNNING;
+}
+
+/*
+ * By how much the time between two records exceeds the bound of limit `i`, ns, if process `k` was silent for so long: a
+ * mean, a quantile or the last one takes such a time in when the next record comes. 0 and less: not; or it is judged
+ * while it lasts, as the longest one and misses are. Of jitter without a period it is compared with the mean time.
+ */
+static double silence_exceeds(const struct summary *s, const struct experiment *e, uint32_t i, size_t k, int64_t silent)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    const struct summary_process *p = &s->processes[k];
+    bool is_jitter = m->arrivals == ARRIVALS_JITTER;
+    double usual = (double)m->period;
+    if (l->compare != COMPARE_AT_MOST || m->where || m->arrivals == ARRIVALS_NONE ||
+        (verdict_one_breaks(e, l) && (!is_jitter || m->period > 0)))
+        return 0;
+    for (size_t b = 0; b < p->book_count && m->period == 0; b++)
+        if (strcmp(p->books[b].name, m->aspect) == 0 && p->books[b].stored > 1)
+            usual = (double)(p->books[b].last_ns - p->books[b].first_ns) / (double)(p->books[b].stored - 1);
+    return (double)silent - (is_jitter ? usual : 0) - l->bound;
+}
+
+/*
+ * Whether `silent` ns before process `k` was killed, or the run began to end, may break limit `i`: of a killed one also
+ * where instants found it violated then, or it is judged while it lasts. Other values are known as long as a record is
+ * in the window.
+ */
+static bool silence_counts(const struct summary *s, const struct experiment *e, const struct verdict_limit *v,
+                           uint32_t i, size_t k, int64_t silent, bool killed)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    double over = silence_exceeds(s, e, i, k, silent);
+    bool is_seen = !v->switched && !verdict_is_reduced(&e->metrics[l->metric], &s->processes[k]);
+    bool is_hung = is_seen && over > 0 && over >= (double)l->persistence && silent > agent_settling(e, l);
+    return is_hung || (killed && (v->before_end != 0 || silence_breaks(s, e, i, s->processes[k].node, silent)));
+}
+
+/*
+ * The silence before the end of a process is no violation, for it may be its end. Of one that was killed it is not, nor
+ * of one that still was when the run began to end: it may have hung. So the limit is not known to have held.
+ */
+static void judge_silent(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    struct verdict_limit *l = &v->limits[i];
+    for (size_t k = 0; k < s->process_count; k++) {
+        const struct summary_process *p = &s->processes[k];
+        const struct summary_program *g = killed_program(s, p);
+        bool is_looked_at = g || (v->ended != 0 && outlived(v, s, p));
+        int64_t last = is_looked_at ? verdict_end(s, e, i, k) : INT64_MIN;
+        int64_t end = g ? verdict_run_time(s, p->node, saturate_add(p->started, g->ran)) : v->ended;
+        int64_t silent = last == INT64_MIN ? 0 : saturate_sub(end, verdict_run_time(s, p->node, last));
+        if (silent <= 0 || !silence_counts(s, e, l, i, k, silent, g != NULL) ||
+            (double)saturate_add(l->violated, silent) <=
+                e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
+            continue;
+        int64_t *most = g ? &l->killed : &l->silent;
+        *most = silent > *most ? silent : *most;
+        verdict_doubt_on(v, s, i, p->node);
+    }
+}
+
+/*
+ * For how long `o` was open: to the end of its process, or to the last that is known of its node; until the run began
+ * to end, at most, since the end is no violation.
+ */
+static int64_t open_time(const struct verdict *v, const struct summary *s, const struct builtin_open *o)
+{
+    if (o->since <= 0 || o->node >= s->node_count)
+        return 0;
+    int64_t last = o->state == OPEN_NOW ? s->nodes[o->node].last_at : 0;
+    int64_t until = verdict_run_time(s, o->node, last > o->at ? last : o->at);
+    return (v->ended != 0 && until > v->ended ? v->ended : until) - verdict_run_time(s, o->node, o->since);
+}
+
+const struct summary_process *verdict_opener(const struct summary *s, const struct builtin_open *o)
+{
+    for (size_t p = 0; p < s->process_count; p++)
+        if (s->processes[p].node == o->node && s->processes[p].instance == (uint64_t)o->instance)
+            return &s->processes[p];
+    return NULL;
+}
+
+const char *verdict_open_field(const struct summary *s, const struct builtin_open *o)
+{
+    const struct summary_process *p = verdict_opener(s, o);
+    const struct dict *d = p ? p->dict : NULL;
+    for (uint32_t a = 0; d && a < d->aspect_count; a++)
+        if (strcmp(d->aspects[a].name, o->aspect) == 0)
+            return d->aspects[a].kind == DICT_RECEIVED ? "waited" : "duration";
+    return "duration";
+}
+
+/* Whether process `p`, in which `o` is open, had made records of its aspect before it began. */
+static bool began_behind(const struct summary_process *p, const struct builtin_open *o)
+{
+    for (size_t b = 0; p && b < p->book_count; b++) {
+        const struct summary_book *book = &p->books[b];
+        if (strcmp(book->name, o->aspect) == 0 && book->stored > 0 && book->first_ns < o->since)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * From how many ns on `o` may change what metric `m` of limit `i` is, so that the limit does not hold; infinite: never.
+ * Its condition tells, or the bound; of a metric that others are made of, the longest time that is stored.
+ */
+static double open_matters(const struct verdict_limit *v, const struct summary *s, const struct experiment *e,
+                           uint32_t i, const struct experiment_metric *m, const struct builtin_open *o)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const char *field = verdict_open_field(s, o), *ignored;
+    bool is_whole = m == &e->metrics[l->metric], at_most = l->compare == COMPARE_AT_MOST;
+    struct condition c = {.field = ""};
+    bool is_chosen = m->where && condition_read(m->where, &c, &ignored) == 0 && strcmp(c.field, field) == 0;
+    bool longer = c.bound.compare == CONDITION_ABOVE || c.bound.compare == CONDITION_AT_LEAST;
+    const struct summary_process *p = verdict_opener(s, o);
+    if (m->arrivals == ARRIVALS_TIME && is_whole && at_most && began_behind(p, o) && v->is < VERDICT_VIOLATED)
+        return l->bound; /* the time since the record before is longer */
+    if (is_chosen && (m->kind == METRIC_PERCENT || experiment_metric_is_counted(m)))
+        return !is_whole || (longer ? at_most : !at_most && m->kind == METRIC_PERCENT) ? c.bound.number : INFINITY;
+    if (is_chosen && !longer)
+        return INFINITY; /* it is not of those */
+    double from = is_chosen ? c.bound.number : 0;
+    if (!m->field || strcmp(m->field, field) != 0)
+        return is_chosen ? from : INFINITY;
+    if (is_whole)
+        return at_most ? fmax(from, l->bound) : INFINITY;
+    return p ? fmax(from, verdict_range(s, e, i, m, (size_t)(p - s->processes)).max.d) : from;
+}
+
+/*
+ * Whether `over` ns beyond the bound violate limit `l` by themselves. That a process ended, or a span, is known up to
+ * a second late.
+ */
+static bool open_violates(const struct experiment *e, const struct experiment_limit *l, int64_t over)
+{
+    return verdict_one_breaks(e, l) && !e->metrics[l->metric].where && l->tolerance <= 0 &&
+           over - CLOCK_S > l->persistence;
+}
+
+/* No instant found it, so the share of the time that was judged does not tell of it. */
+static void violate_by(struct verdict_limit *l, const struct builtin_open *o, int64_t lasted, int64_t since)
+{
+    if (l->is < VERDICT_VIOLATED) {
+        l->is = VERDICT_VIOLATED;
+        l->node = o->node;
+        l->since = since;
+        l->share = NAN;
+    }
+    if (lasted >= l->open_ns) {
+        l->open = o;
+        l->open_ns = lasted;
+    }
+}
+
+static void violate_on(struct verdict *v, const struct summary *s, uint32_t i, const struct builtin_open *o,
+                       int64_t lasted, int64_t since)
+{
+    violate_by(&v->limits[i], o, lasted, since);
+    for (size_t row = 0; row < s->limit_count; row++)
+        if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == o->node))
+            violate_by(&v->rows[row], o, lasted, since);
+}
+
+/*
+ * A wait or long span that never ended made no record, and lasted for longer than any that would break a limit on its
+ * duration from above. A mean, a quantile, a condition, another metric or adaptation may bear it: then it is not known.
+ * A number may be so many more at most. `m`: the limit's metric, or one that it is made of.
+ */
+static void judge_open(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i,
+                       const struct experiment_metric *m)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    struct verdict_limit *is = &v->limits[i];
+    uint64_t count = 0;
+    for (int operand = 0; operand < 2 && m->operands; operand++)
+        judge_open(v, s, e, i, &e->metrics[experiment_metric_operand(e, m, operand)]);
+    for (size_t k = 0; k < s->open_count && m->aspect; k++) {
+        const struct builtin_open *o = &s->open_spans[k];
+        int64_t lasted = open_time(v, s, o);
+        double over = strcmp(o->aspect, m->aspect) == 0 ? (double)lasted - open_matters(is, s, e, i, m, o) : 0;
+        if (over <= 0 || over < (double)l->persistence ||
+            (double)is->violated + over <= l->tolerance * (double)is->judged)
+            continue;
+        bool is_number = m == &e->metrics[l->metric] && experiment_metric_is_counted(m);
+        if (is_number && fmax(0, verdict_judged_worst(s, e, o->node, i)) + verdict_most(m, ++count) <= l->bound)
+            continue;
+        if (lasted > is->open_ns) {
+            is->open = o;
+            is->open_ns = lasted;
+        }
+        verdict_doubt_on(v, s, i, o->node);
+        if (m == &e->metrics[l->metric] && m->arrivals == ARRIVALS_NONE &&
+            open_violates(e, l, saturate_ns((int64_t)over)))
+            violate_on(v, s, i, o, lasted, saturate_ns(o->since + (int64_t)l->bound));
+    }
+}
+
+/* Likewise of an interval: the first records since the last one that ended any may have no end because it hangs. */
+static void judge_endless(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct summary_chosen *times = verdict_chosen(s, i, 0);
+    struct verdict_limit *is = &v->limits[i];
+    double over = times && times->open > 0 ? (double)times->open - l->bound : 0;
+    if (!times || times->open <= agent_settling(e, l) || l->compare != COMPARE_AT_MOST || over <= 0 ||
+        over < (double)l->persistence ||
+        (double)is->violated + over <= l->tolerance * (double)saturate_add(is->judged, times->open))
+        return;
+    is->endless = times->open;
+    verdict_doubt(is);
+    for (size_t row = 0; row < s->limit_count; row++)
+        if (s->limits[row].limit == i)
+            verdict_doubt(&v->rows[row]);
+}
+
+void verdict_judge_hung(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    if (experiment_limit_is_on_interval(e, &e->limits[i]))
+        judge_endless(v, s, e, i);
+    else if (e->limits[i].metric >= 0) {
+        judge_silent(v, s, e, i);
+        judge_open(v, s, e, i, &e->metrics[e->limits[i].metric]);
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Shared by verdict_*.c; verdict.h is the interface. Pure. */
+#ifndef BEZEL_RUN_VERDICT_VERDICT_INTERNAL_H
+#define BEZEL_RUN_VERDICT_VERDICT_INTERNAL_H
+
+#include "run/verdict/verdict.h"
+
+/** Judges limit `i` by what hangs: verdict_hung.c. */
+void verdict_judge_hung(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i);
+
+/** Limit `i` is not known to have held, because of a process of `node`. */
+void verdict_doubt_on(struct verdict *v, const struct summary *s, uint32_t i, uint32_t node);
+
+/** Time `at` of a node's clock, if it is one, as times of all nodes can be compared. */
+int64_t verdict_run_time(const struct summary *s, uint32_t node, int64_t at);
+
+/** The worst value of limit `i` that was judged on `node`; NaN: none. */
+double verdict_judged_worst(const struct summary *s, const struct experiment *e, uint32_t node, uint32_t i);
+
+/** What a rate or count is at most with `n` records in its window. */
+double verdict_most(const struct experiment_metric *m, uint64_t n);
+
+/** Whether a single record can break limit `l`. While adaptation settles it may. */
+bool verdict_one_breaks(const struct experiment *e, const struct experiment_limit *l);
+
+/**
+ * The least and largest value that metric `m` of limit `i` may have of process `p`, or on its node, or on all: of a
+ * field, that of all its values; of a number, as many records as there are.
+ */
+struct summary_field verdict_range(const struct summary *s, const struct experiment *e, uint32_t i,
+                                   const struct experiment_metric *m, size_t p);
+
+/** What was read of the records of process `p` that meet the condition of limit `i`; NULL: nothing was. */
+const struct summary_chosen *verdict_chosen(const struct summary *s, uint32_t i, size_t p);
+
+/** Whether records of metric `m` that process `p` made ended at a reducer. */
+bool verdict_is_reduced(const struct experiment_metric *m, const struct summary_process *p);
+
+#endif
