@@ -470,8 +470,8 @@ static void warn_metric_windows(struct reader *r, const struct tree *root, const
         else if (is_sampled_sparsely(e, i))
             reader_warn(
                 r, value_or(t, "window", t),
-                "%s is shorter than adapt.every, %s: records between the windows are not judged; lengthen the window, "
-                "or shorten adapt.every",
+                "%s is shorter than adapt.every, %s: records between the windows are judged after the run, if at all; "
+                "lengthen the window, or shorten adapt.every",
                 units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->adapt.every).s);
 }
 

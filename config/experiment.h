@@ -744,6 +744,9 @@ enum { EXPERIMENT_WINDOWS_TIMED = 4 };
  */
 bool experiment_limit_is_blurred(const struct experiment *e, const struct experiment_limit *l, bool broken);
 
+/** Whether windows of limit `l` are shorter than `adapt.every`, and leave records out that nothing else sees. Pure. */
+bool experiment_limit_skips(const struct experiment *e, const struct experiment_limit *l);
+
 /** The name of a built-in metric; the key of the others. Static storage. Pure. */
 const char *experiment_metric_word(enum experiment_metric_kind kind);
 

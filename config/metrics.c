@@ -99,6 +99,18 @@ bool experiment_limit_is_blurred(const struct experiment *e, const struct experi
     return l->compare == COMPARE_AT_MOST ? broken && e->adapt.every > EXPERIMENT_WINDOWS_TIMED * m->window : !broken;
 }
 
+bool experiment_limit_skips(const struct experiment *e, const struct experiment_limit *l)
+{
+    const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
+    if (!m || m->window >= e->adapt.every)
+        return false;
+    enum experiment_metric_kind kind = m->kind == METRIC_INTERVAL ? m->interval.statistic : m->kind;
+    bool at_most = l->compare == COMPARE_AT_MOST; /* then a stray record is found */
+    bool is_found = kind == METRIC_MISSES || (kind == METRIC_MAX && at_most) || (kind == METRIC_MIN && !at_most) ||
+                    (experiment_metric_is_counted(m) && !(kind == METRIC_COUNT && at_most && m->where));
+    return !is_found;
+}
+
 /* Whether one value of a window decides the metric: the least, the largest, the latest, or a quantile next to these. */
 static bool is_single_extreme(const struct experiment_metric *m)
 {

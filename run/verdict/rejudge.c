@@ -272,7 +272,7 @@ static const char *not_joined(const struct summary *s, const struct experiment *
     return NULL;
 }
 
-static const char *why_not(const struct summary *s, const struct experiment *e, const struct history_gap *g)
+const char *rejudge_why_not(const struct summary *s, const struct experiment *e, const struct history_gap *g)
 {
     const struct experiment_limit *l = &e->limits[g->limit];
     const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
@@ -385,7 +385,8 @@ static int find_early(struct summary *s, const struct experiment *e, uint32_t i)
         return 0;
     }
     struct history_gap g = {.node = is.known->node, .limit = i, .begin = first, .end = known, .early = true};
-    if (!experiment_limit_is_on_interval(e, l) && why_not(s, e, &g)) /* no value need have been known from then on */
+    if (!experiment_limit_is_on_interval(e, l) &&
+        rejudge_why_not(s, e, &g)) /* no value need have been known from then on */
         g.end = known = began;
     if (g.begin >= g.end)
         return 0;
@@ -474,6 +475,20 @@ void rejudge_drop_rest(struct summary *s, const struct experiment *e, uint32_t l
             s->limits[i].unjudged = 0;
 }
 
+void rejudge_forget(struct summary *s, uint32_t limit)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->gap_count; i++)
+        if (s->gaps[i].limit != limit)
+            s->gaps[kept++] = s->gaps[i];
+    s->gap_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < s->violation_count; i++)
+        if (s->violations[i].limit != limit)
+            s->violations[kept++] = s->violations[i];
+    s->violation_count = kept;
+}
+
 static void take_violation(struct summary *s, const struct experiment *e, const struct history_violation *v)
 {
     struct builtin_limit *l = row_at(s, v->node, v->limit, v->end);
@@ -540,7 +555,7 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
     bool any = false;
     for (size_t i = 0; i < s->gap_count; i++) {
         struct history_gap *g = &s->gaps[i];
-        g->why = g->limit < e->limit_count ? why_not(s, e, g) : "the experiment has no such limit";
+        g->why = g->limit < e->limit_count ? rejudge_why_not(s, e, g) : "the experiment has no such limit";
         any = any || !g->why;
     }
     err = any ? replay_gaps(run, s, e, &found) : 0;
@@ -553,5 +568,5 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
     if (!err)
         err = rejudge_add_violations(s, e, found.violations, found.count);
     free(found.violations);
-    return err;
+    return err ? err : rejudge_windows(run, s, e);
 }

@@ -52,6 +52,18 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
 /** Whether the daemon of its node was there when process `p` began, and has seen it from then on. Pure. */
 bool rejudge_saw_begin(const struct summary *s, const struct summary_process *p);
 
+/**
+ * Judges limits whose windows are shorter than `adapt.every` at instants that are a window apart, where the ended run
+ * has all of their records; else they stay as they were. rejudge_gaps() calls it. Returns 0 or BEZEL_ENOMEM.
+ */
+int rejudge_windows(const char *run, struct summary *s, const struct experiment *e) BEZEL_MUST_CHECK;
+
+/** Why the stored records do not tell what gap `g` would have been judged; static; NULL: they may. Pure. */
+const char *rejudge_why_not(const struct summary *s, const struct experiment *e, const struct history_gap *g);
+
+/** Removes the gaps and violations of `limit`. */
+void rejudge_forget(struct summary *s, uint32_t limit);
+
 /** Adds to the row of its limit what was found of gap `g`, which is judged. Pure. */
 void rejudge_take_gap(struct summary *s, const struct experiment *e, const struct history_gap *g);
 

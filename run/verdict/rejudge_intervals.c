@@ -336,16 +336,7 @@ static void drop_rows(struct summary *s, uint32_t limit)
         if (s->limits[i].limit != limit)
             s->limits[kept++] = s->limits[i];
     s->limit_count = kept;
-    kept = 0;
-    for (size_t i = 0; i < s->gap_count; i++)
-        if (s->gaps[i].limit != limit)
-            s->gaps[kept++] = s->gaps[i];
-    s->gap_count = kept;
-    kept = 0;
-    for (size_t i = 0; i < s->violation_count; i++)
-        if (s->violations[i].limit != limit)
-            s->violations[kept++] = s->violations[i];
-    s->violation_count = kept;
+    rejudge_forget(s, limit);
 }
 
 static int add_row(struct interval_replay *r, const struct interval_judge *j)

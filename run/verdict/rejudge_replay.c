@@ -199,13 +199,15 @@ static bool replay_began_unseen(const struct replay *r, const struct replay_proc
 /*
  * Whether a process that is not in the agent any more may still have been there after `since`, and its silence, or its
  * last values, counted for `limit`. A metric of the node has the values of all processes for as long as one of them is
- * there: so a silent one matters as long as the last value of any.
+ * there: so a silent one matters as long as the last value of any. No window behind a last record is whole, so in short
+ * ones nothing is missed.
  */
-static bool replay_doubts(const struct replay *r, uint32_t limit, int64_t since)
+static bool replay_doubts(const struct replay *r, const struct history_gap *g, int64_t since)
 {
+    uint32_t limit = g->limit;
     const struct experiment_metric *m = &r->e.metrics[r->e.limits[limit].metric];
     int64_t last = m->per_process ? INT64_MIN : replay_last(r, m, since);
-    for (size_t i = 0; i < r->process_count; i++) {
+    for (size_t i = 0; i < r->process_count && !g->sparse; i++) {
         const struct replay_process *p = &r->processes[i];
         if (replay_began_unseen(r, p, m, since))
             return true;
@@ -273,7 +275,7 @@ static void replay_take_back(struct replay *r, struct replay_gap *g, int64_t aft
     g->violated = after;
     gap->violated -= back;
     gap->unknown += back;
-    gap->doubtful += replay_doubts(r, gap->limit, r->stepped) ? back : 0;
+    gap->doubtful += replay_doubts(r, gap, r->stepped) ? back : 0;
     if (back > 0 && g->open) {
         struct history_violation *v = &r->found->violations[g->open - 1];
         v->end = v->end - back > v->begin ? v->end - back : v->begin;
@@ -288,7 +290,7 @@ static void replay_account(struct replay *r, struct replay_gap *g, const struct 
         return;
     bool settles = l->settling > r->was[limit].settling;
     bool lasts = l->state == LIMIT_HELD && l->unjudged > r->was[limit].unjudged; /* too long, or not */
-    bool doubtful = lasts || ((settles || l->state != LIMIT_VIOLATED) && replay_doubts(r, limit, r->stepped));
+    bool doubtful = lasts || ((settles || l->state != LIMIT_VIOLATED) && replay_doubts(r, g->gap, r->stepped));
     g->violated = l->violated;
     int err =
         replay_take(r->found, g, &r->e.limits[limit],
@@ -565,7 +567,8 @@ static void replay_conclude(struct replay *r)
         if (!g->judged)
             g->held = g->violated = g->unknown = g->doubtful = 0;
         else if (g->doubtful)
-            g->why = "a process may have gone on silently behind its last record";
+            g->why = g->sparse ? "between two instants it may have been broken for longer than 'for'"
+                               : "a process may have gone on silently behind its last record";
     }
 }
 

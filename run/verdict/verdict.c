@@ -338,6 +338,15 @@ static void judge_global(struct verdict *v, const struct summary *s, const struc
         v->limits[limit] = judge_row(s, e, &sum);
 }
 
+/* Whether records between the windows of limit `i` are in no value: rejudge_windows() did not have them all. */
+static bool skips(const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    bool is = experiment_limit_skips(e, &e->limits[i]);
+    for (size_t g = 0; g < s->gap_count; g++)
+        is = is && !(s->gaps[g].sparse && s->gaps[g].limit == i);
+    return is;
+}
+
 /* Fills the rows and limits of *v. */
 static void judge_limits(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
@@ -351,9 +360,11 @@ static void judge_limits(struct verdict *v, const struct summary *s, const struc
         if (s->limits[i].epoch == 0)
             join_row(&v->limits[s->limits[i].limit], &v->rows[i]);
     }
-    for (uint32_t i = 0; i < v->limit_count; i++)
+    for (uint32_t i = 0; i < v->limit_count; i++) {
         if (e->limits[i].global)
             judge_global(v, s, e, i);
+        v->limits[i].skips = skips(s, e, i);
+    }
 }
 
 /*

@@ -46,6 +46,7 @@ struct verdict_limit {
     int64_t before_end;      /* ns for which it was violated, and that do not count since a process ended; over all
                                 nodes: most; 0: none, or too few to know */
     bool blurred;            /* its values do not tell this verdict: experiment_limit_is_blurred() */
+    bool skips;              /* over all nodes: experiment_limit_skips(), and the records did not tell either */
     bool switched;           /* over all nodes: an operator turned its aspect off, so that nobody counted */
     int64_t killed;  /* over all nodes: for how long a process was silent before a signal killed it, which may break the
                         limit, and is not judged; most; 0: none was */

@@ -42,7 +42,7 @@ static void watcher_step(struct watcher *w, const struct scene *s, int64_t now)
                 agent_records(w->agent, w->watch[i],
                               ONE_RECORD(of->times[w->taken[i]], 1, (uint64_t[]){(uint64_t)of->values[w->taken[i]]}),
                               of->times[w->taken[i]]);
-        if (of->ends <= now - EVERY) {
+        if (of->ends <= now - s->e.adapt.every) {
             agent_process_remove(w->agent, w->slot[i]);
             w->slot[i] = -1;
         } else {
@@ -273,6 +273,68 @@ TEST(a_gap_is_not_judged_where_records_may_be_missing)
             assert_string_equal(s.gaps[i].judged ? "judged" : s.gaps[i].why, why[reason]);
         scene_end(&s);
     }
+}
+
+/* What an agent has found at the end that has all records, at instants `step` ns apart. */
+static void judge_all(struct scene *s, int64_t step, struct builtin_limit rows[LIMITS])
+{
+    struct watcher w;
+    s->e.adapt.every = step;
+    watcher_start(&w, s);
+    for (int64_t now = s->begin; now <= s->begin + LENGTH + 2 * EVERY; now += step)
+        watcher_step(&w, s, now);
+    watcher_end(&w, rows);
+    for (int i = 0; i < LIMITS; i++)
+        rows[i].at = s->begin + LENGTH + 2 * EVERY;
+    s->e.adapt.every = EVERY;
+}
+
+static void draw_short_windows(struct scene *s)
+{
+    for (int i = 2; i < METRICS; i++)
+        s->metrics[i].window = EVERY / (int64_t[]){1, 2, 4}[draw(3)];
+    for (int i = 0; i < LIMITS; i++) {
+        s->limits[i].metric = (int[]){2, 3, 4, 5, 6, 11, 13}[draw(7)];
+        s->limits[i].bound = s->limits[i].metric == 11 ? (double)draw(100) : (double)draw(1000);
+    }
+}
+
+/* As many instants as a window has when it slides; a window that follows another one has one. */
+TEST(short_windows_are_judged_from_all_records_of_an_ended_run)
+{
+    static struct scene s;
+    int judged = 0, left = 0;
+    for (int run = 0; run < runs() / 3; run++) {
+        bool lossy = draw(3) == 0, lost = false;
+        struct builtin_limit coarse[LIMITS], fine[LIMITS];
+        scene_draw(&s, lossy, false);
+        draw_short_windows(&s);
+        scene_store(&s);
+        for (int w = 0; w < WORKERS; w++)
+            lost = lost || s.books[w].full > 0;
+        judge_all(&s, EVERY, coarse);
+        memcpy(s.rows, coarse, sizeof coarse);
+        s.s.gaps = NULL;
+        assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
+        for (int i = 0; i < LIMITS; i++) {
+            const struct experiment_metric *m = &s.metrics[s.limits[i].metric];
+            bool anew = s.limits[i].kind == LIMIT_EXPECT && experiment_limit_skips(&s.e, &s.limits[i]) && !lost;
+            judge_all(&s, m->tumbles ? m->window : m->window / 8, fine);
+            const struct builtin_limit *is = &s.rows[i], *right = anew ? &fine[i] : &coarse[i];
+            int64_t most = anew && m->kind == METRIC_QUANTILE ? LENGTH / 20 : 0; /* which is right to a thirty-second */
+            if (llabs(is->held - right->held) > most || llabs(is->violated - right->violated) > most ||
+                is->unjudged != right->unjudged)
+                fail_msg("run %d, limit %d on metric %d: held %g s, not %g s; violated %g s, not %g s; not judged %g s",
+                         run, i, s.limits[i].metric, (double)is->held / 1e9, (double)right->held / 1e9,
+                         (double)is->violated / 1e9, (double)right->violated / 1e9, (double)is->unjudged / 1e9);
+            judged += anew;
+            left += !anew;
+        }
+        free(s.s.gaps);
+        scene_end(&s);
+    }
+    printf("%d limits were judged anew, %d stayed\n", judged, left);
+    assert_true(judged > 0 && left > 0);
 }
 
 /* The least or largest stored value of a worker that meets the condition; NaN: none does. */

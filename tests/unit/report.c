@@ -458,6 +458,10 @@ TEST(what_a_verdict_hides_is_in_its_sentence)
     s.rows[0].violated = 2 * CLOCK_S;
     check_sentence(&s, ": fps >= 29 was violated 18.2 % of the time, and judged only in 100 ms of each 400 ms, its");
     s.rows[0].violated = 0;
+    s.summary.gaps = &(struct history_gap){.sparse = true, .judged = true}; /* all of it, from the records */
+    s.summary.gap_count = 1;
+    check_sentence(&s, ": its limit held, 2,408 records");
+    s.summary.gap_count = 0;
     s.metrics[0].kind = METRIC_INTERVAL, s.metrics[0].interval.statistic = METRIC_MEAN;
     check_sentence(&s, ": its limit held, judged only in 100 ms of each 400 ms, its window; ");
     s.metrics[0].interval.statistic = METRIC_MIN; /* a record that is less by itself is found */

@@ -297,6 +297,8 @@ static void limit_object(struct rows *w, const struct report *r, const void *ite
     json_double(j, "share_violated", v->share);
     json_int(j, "unjudged_ns", v->unjudged);
     json_int(j, "from_records_ns", v->again);
+    json_bool(j, "blurred", v->blurred);
+    json_bool(j, "skips_records", v->skips);
     json_int(j, "before_end_ns", v->before_end);
     json_int(j, "killed_ns", v->killed);
     json_int(j, "silent_ns", v->silent);
@@ -316,7 +318,6 @@ static void limit_object(struct rows *w, const struct report *r, const void *ite
     json_array_end(j);
 }
 
-/* The short text begins with those that did not hold. */
 /* The short text has those first that were broken, then those of which it is not known, then those that held. */
 static void add_limits(struct rows *w, const struct report *r)
 {

@@ -98,25 +98,11 @@ static uint64_t count_endless(const struct report *r, size_t i)
     return is ? r->intervals.counts[l->metric].beginnings[INTERVAL_LATE] : 0;
 }
 
-/* Whether records lay between the windows of limit `i`, and nothing looked at them. */
-static bool skips(const struct report *r, size_t i)
-{
-    const struct experiment_limit *l = &r->experiment->limits[i];
-    const struct experiment_metric *m = l->metric < 0 ? NULL : &r->experiment->metrics[l->metric];
-    if (!m || m->window >= r->experiment->adapt.every)
-        return false;
-    enum experiment_metric_kind kind = m->kind == METRIC_INTERVAL ? m->interval.statistic : m->kind;
-    bool at_most = l->compare == COMPARE_AT_MOST; /* then a stray record is found */
-    bool is_found = kind == METRIC_MISSES || (kind == METRIC_MAX && at_most) || (kind == METRIC_MIN && !at_most) ||
-                    (experiment_metric_is_counted(m) && !(kind == METRIC_COUNT && at_most && m->where));
-    return !is_found;
-}
-
 /* Whether a verdict hides something: violations within the tolerance, or times that were not judged. */
 static bool hides(const struct report *r, size_t i)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
-    return skips(r, i) || (l->is == VERDICT_HELD && (l->violated > 0 || l->before_end > 0)) || l->unjudged > 0 ||
+    return l->skips || (l->is == VERDICT_HELD && (l->violated > 0 || l->before_end > 0)) || l->unjudged > 0 ||
            is_judged_little(l) || l->strays || l->missed > 0 || l->switched || count_endless(r, i) > 0;
 }
 
@@ -179,7 +165,7 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
                 units_duration(l->before_end).s);
         joint = ", and";
     }
-    if (skips(r, i)) {
+    if (l->skips) {
         fprintf(out, "%s judged only in %s of each %s, its window", joint,
                 units_duration(experiment_limit_window(r->experiment, &r->experiment->limits[i])).s,
                 units_duration(r->experiment->adapt.every).s);
