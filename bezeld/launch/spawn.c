@@ -138,9 +138,22 @@ static int find(const struct launch *l, char path[PATH_MAX])
     return program_join(from, name, path, PATH_MAX) ? 0 : ENAMETOOLONG;
 }
 
+/* find() from the working directory of programs; ours stays. */
+static int find_from(int home, const struct launch *l, char path[PATH_MAX])
+{
+    int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int error = here < 0 || fchdir(home) != 0 ? errno : find(l, path);
+    if (here >= 0) {
+        (void)!fchdir(here);
+        close(here);
+    }
+    return error;
+}
+
 /*
  * Stands in the folder of the program's node: there a process finds its doorbell that the environment no longer leads
- * to (segment_map_launchers_doorbell()). Another folder, or none, leaves it uncounted.
+ * to (segment_map_launchers_doorbell()). A program without BEZEL_DIR, as the command of a trigger, leaves us where we
+ * are.
  */
 static void stand_in_folder(const struct launch *l)
 {
@@ -152,14 +165,9 @@ static void stand_in_folder(const struct launch *l)
 struct spawned spawn(const struct launch *l, const struct spawning *how)
 {
     char path[PATH_MAX];
-    struct spawned s = {.stage = "directory"};
+    struct spawned s = {.stage = "exec", .error = how->home >= 0 ? find_from(how->home, l, path) : find(l, path)};
     int report[2];
     pid_t launcher = getpid();
-    if (how->home >= 0 && fchdir(how->home) != 0) {
-        s.error = errno;
-        return s;
-    }
-    s = (struct spawned){.stage = "exec", .error = find(l, path)};
     if (s.error)
         return s;
     if (how->home >= 0)

@@ -25,7 +25,7 @@ struct spawning {
 /**
  * Starts `l` as a child, which dies with this thread: default signals and mask, no descriptors but 0 to 2. Waits until
  * the program runs. A scheduling setting that was refused is no failure. The caller's working directory is then the
- * BEZEL_DIR of `l`, where that can be entered.
+ * BEZEL_DIR of `l`, where there is one that can be entered.
  */
 struct spawned spawn(const struct launch *l, const struct spawning *how);
 
