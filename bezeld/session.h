@@ -86,7 +86,8 @@ void session_free(struct session *s);
 
 /**
  * Begins to drain; the session ends once all is sent, or after SESSION_LAST_DRAIN. If it is deserted, the launcher ends
- * its programs at the same time: the session observes them until they have ended, for SESSION_LAST_WAIT at most.
+ * its programs at the same time: the session observes them until they have ended, also those that have recorded nothing
+ * yet, for SESSION_LAST_WAIT at most.
  * Idempotent.
  */
 void session_end(struct session *s);

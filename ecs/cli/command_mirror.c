@@ -218,7 +218,8 @@ static bool copy_file(const char *from, const char *to, const char *name)
 
 /*
  * Puts into folder `run` what `bezel run` has written into `home`, which the collector does not have: the mirror is
- * joined with it. Until its end `bezel run` writes there only when it begins. False: it cannot be read, or written.
+ * joined with it. Until its end `bezel run` writes there only until its programs start. False: it cannot be read, or
+ * written.
  */
 static bool copy_home(const char *home, const char *run, char id[HOME_ID])
 {
