@@ -197,37 +197,6 @@ static void show_progress(struct run *r, int64_t now)
     progress_show(&r->console.progress, &view, now);
 }
 
-/* Opens run.db; writes to it are as durable as those of the collector. */
-static int open_rundb(const struct run *r, struct rundb **f)
-{
-    int err = rundb_open(r->dir.path, f);
-    if (err || r->e->store.sync == EXPERIMENT_SYNC_NEVER)
-        return err;
-    err = rundb_lasting(*f);
-    if (err)
-        (void)!rundb_close(*f);
-    return err;
-}
-
-/* For all that read the run from now on. No program waits for it. */
-static void put_start(struct run *r)
-{
-    struct rundb *f;
-    if (r->state.started == 0 || r->start_is_put)
-        return;
-    r->start_is_put = true;
-    int err = open_rundb(r, &f);
-    if (!err) {
-        err = rundb_put_int(f, RUNDB_STARTED, r->state.started + r->console.realtime_offset);
-        int closed = rundb_close(f);
-        err = err ? err : closed;
-    }
-    if (err)
-        log_warn("BEZEL-RUN-DATABASE",
-                 "cannot write the run's start to %s/run.db: %s%s; it is written at the run's end", r->dir.path,
-                 rundb_why(err), file_room(r->dir.path, errno));
-}
-
 static void loop(struct run *r, struct state_actions actions)
 {
     int64_t now = clock_now();
@@ -242,7 +211,6 @@ static void loop(struct run *r, struct state_actions actions)
         ask_status(r, now);
         run_feed(r, &(struct state_event){.type = EVENT_TICK});
         r->launch_pending = run_launch(r);
-        put_start(r);
         run_save_changes(r);
         run_look_for_names(r, now);
         show_progress(r, now);
@@ -251,6 +219,37 @@ static void loop(struct run *r, struct state_actions actions)
 }
 
 /* ---- Before and after -------------------------------------------------------------------------------------------- */
+
+/* Opens run.db; writes to it are as durable as those of the collector. */
+static int open_rundb(const struct run *r, struct rundb **f)
+{
+    int err = rundb_open(r->dir.path, f);
+    if (err || r->e->store.sync == EXPERIMENT_SYNC_NEVER)
+        return err;
+    err = rundb_lasting(*f);
+    if (err)
+        (void)!rundb_close(*f);
+    return err;
+}
+
+/* What this takes, on a busy machine more than a short run, is not taken from the run. */
+void run_put_start(struct run *r)
+{
+    struct rundb *f;
+    int64_t before = clock_now();
+    int err = open_rundb(r, &f);
+    if (!err) {
+        err = rundb_put_int(f, RUNDB_STARTED, r->state.started + r->console.realtime_offset);
+        int closed = rundb_close(f);
+        err = err ? err : closed;
+    }
+    if (err)
+        log_warn("BEZEL-RUN-DATABASE",
+                 "cannot write the run's start to %s/run.db: %s%s; it is written at the run's end", r->dir.path,
+                 rundb_why(err), file_room(r->dir.path, errno));
+    if (r->state.duration > 0)
+        r->state.duration += clock_now() - before;
+}
 
 static int put_first_properties(const struct run *r)
 {

@@ -246,11 +246,14 @@ static bool has_stopped(const struct run *r, enum state_phase before)
 void run_feed(struct run *r, const struct state_event *event)
 {
     enum state_phase before = r->state.phase;
+    bool had_started = r->state.started != 0;
     struct state_actions actions = run_state_step(&r->state, event, clock_now());
     if (has_stopped(r, before))
         run_report_unstarted(r);
     if (r->state.phase != before) /* before anything is done that a successor would have to know */
         run_save(r, r->e->store.sync != EXPERIMENT_SYNC_NEVER);
+    if (!had_started && r->state.started != 0)
+        run_put_start(r);
     report(r, actions, before);
     run_act(r, actions);
 }

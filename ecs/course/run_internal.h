@@ -61,7 +61,6 @@ struct run {
     struct launcher launcher;
     struct start_plan plan; /* of the programs in `sut`, with the same indices */
     bool launching;         /* programs are to be started */
-    bool start_is_put;      /* the run's start is in the database, or could not be written */
     bool launcher_lost;
     enum message_ending ending; /* how programs are ended, once they are */
     bool launch_pending;        /* a launcher did not take a program: soon again */
@@ -139,6 +138,9 @@ bool run_command_refused(struct run *r, uint32_t node, const struct message_repl
 int run_commands_put(struct run *r, struct rundb *f) BEZEL_MUST_CHECK;
 
 /* ---- run_launch.c: programs -------------------------------------------------------------------------------------- */
+
+/** Writes when the run started, for all that read it from now on: before a program is started. */
+void run_put_start(struct run *r);
 
 /** Has those started whose turn it is. Returns whether that is to be tried again soon. */
 bool run_launch(struct run *r);
