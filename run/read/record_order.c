@@ -362,18 +362,28 @@ static int64_t key_behind(const struct order_node *sender, const struct record_s
     return saturate_add(key, 1);
 }
 
-/*
- * Whether `item`, which comes next of the node at place `key`, waits for a sending that is there. Each wait moves the
- * item to a later place, so it ends; at the end of time there is none, and what stands there does not wait. Returns 1,
- * 0, or an error.
+/* Names a record of `s` by the model as it is now: whatever reads on may have taken a newer one, and freed the former.
  */
-static int must_wait(struct record_order *o, struct order_node *node, int64_t key, struct record_item *item)
+static void name_item(struct record_item *item, const struct record_stream *s)
+{
+    item->process = s->process;
+    item->aspect = item->r ? &s->process->dict->aspects[item->r->aspect - 1] : NULL;
+}
+
+/*
+ * Whether `item` of `s`, which comes next of the node at place `key`, waits for a sending that is there. Each wait
+ * moves the item to a later place, so it ends; at the end of time there is none, and what stands there does not wait.
+ * Returns 1, 0, or an error.
+ */
+static int must_wait(struct record_order *o, struct order_node *node, int64_t key, const struct record_stream *s,
+                     struct record_item *item)
 {
     if (!item->r || (item->aspect->kind != DICT_SENT && item->aspect->kind != DICT_RECEIVED))
         return 0;
     bool sends = item->aspect->kind == DICT_SENT;
     item->key_count = (uint32_t)message_keys(item->process, item->r, item->aspect->kind, item->keys);
     int err = look_ahead(o, saturate_add(item->at.ns, sends ? 1 : record_order_bound(item->at) + o->widest + 1));
+    name_item(item, s);
     if (err || sends)
         return err;
     const struct record_sent *sent = record_messages_find(o->messages, item);
@@ -438,12 +448,10 @@ static int give_held(struct record_order *o, struct record_item *item)
 {
     struct held *h = heap_first(&o->held);
     struct order_node *node = h->node;
-    const struct model_process *p = h->stream->process; /* of a newer model, maybe */
     int wait = h->key < node->least;
-    h->item.process = p;
-    h->item.aspect = h->item.r ? &p->dict->aspects[h->record.aspect - 1] : NULL;
+    name_item(&h->item, h->stream);
     if (!wait)
-        wait = must_wait(o, node, h->key, &h->item);
+        wait = must_wait(o, node, h->key, h->stream, &h->item);
     if (wait > 0) {
         h->key = node->least;
         heap_down(&o->held, 0, (struct heap_entry){h->key, h}, held_is_before);
@@ -464,6 +472,15 @@ static int give_held(struct record_order *o, struct record_item *item)
 
 /* ---- in order ---------------------------------------------------------------------------------------------------- */
 
+/* Where `s` is among those of the node: the first, but for streams that a newer model has added. */
+static size_t place_of(const struct order_node *node, const struct record_stream *s)
+{
+    size_t i = 0;
+    while (node->streams.entries[i].item != s)
+        i++;
+    return i;
+}
+
 /* Reads on in the first stream of the node. Returns 0 or an error. */
 static int advance(struct record_order *o, struct order_node *node)
 {
@@ -482,9 +499,9 @@ static int advance(struct record_order *o, struct order_node *node)
         return more;
     if (more == 0) {
         s->queued = false;
-        heap_take(&node->streams, 0, stream_is_before);
+        heap_take(&node->streams, place_of(node, s), stream_is_before);
     } else {
-        heap_down(&node->streams, 0, entry_of(s), stream_is_before);
+        heap_set(&node->streams, place_of(node, s), entry_of(s), stream_is_before);
     }
     place_node(o, node);
     return 0;
@@ -524,7 +541,7 @@ int record_order_next(struct record_order *o, struct record_item *item)
         int wait = node->held > 0;
         fill_item(item, s, node);
         if (!wait && o->messages)
-            wait = must_wait(o, node, node->key, item);
+            wait = must_wait(o, node, node->key, s, item);
         if (!wait)
             return give_first(o, node, item);
         err = wait < 0 ? wait : hold_back(o, node);

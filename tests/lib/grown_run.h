@@ -48,6 +48,7 @@ struct grown {
     uint64_t records, lost;
     bool intact;     /* no tail is torn */
     bool mute;       /* `far` has not exchanged times yet */
+    bool talks;      /* newer aspects are of messages, through channel h264 */
     int64_t jump_ns; /* by so much the clock of `far` was found to have jumped back after half of the exchanges */
 };
 
@@ -177,7 +178,14 @@ static void extend(struct grown *g, struct model_process *p)
     char name[32];
     if (g->aspects < 40) {
         snprintf(name, sizeof name, "extra_%u", g->aspects);
-        add_aspect(g, &(struct dict_aspect){.id = g->aspects + 1, .name = name});
+        struct dict_aspect more = {.id = g->aspects + 1, .name = name};
+        if (g->talks) {
+            more.kind = more.id % 2 ? DICT_SENT : DICT_RECEIVED;
+            more.field_count = 2;
+            more.fields[0] = (struct dict_field){DICT_STRING, "peer", "", ""};
+            more.fields[1] = (struct dict_field){DICT_INT64, "tag", "1", ""};
+        }
+        add_aspect(g, &more);
     }
     give_dictionary(g, p);
 }
@@ -190,6 +198,10 @@ static uint8_t *put_record(uint8_t *at, const struct dict *d, uint64_t time)
     memcpy(&values[1], &latency, sizeof latency);
     if (aspect == 2)
         values[0] = draw(6) == 0 ? (uint64_t)-1 : draw(20) * CLOCK_MS / 2;
+    if (d->aspects[aspect - 1].kind == DICT_SENT || d->aspects[aspect - 1].kind == DICT_RECEIVED) {
+        values[0] = draw(8) > 0;
+        values[1] = draw(30);
+    }
     at = packet_put_record(at, aspect, time);
     for (uint32_t v = 0; v < d->field_counts[aspect]; v++, at += 8)
         bytes_put_u64(at, values[v]);
