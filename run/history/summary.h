@@ -200,7 +200,8 @@ struct summary {
     bool behind; /* the trace has more bytes than the database counts; if the run is over, its collector was killed, and
                     none has recovered it */
     uint64_t
-        missing; /* stream files that have lost or changed bytes since they were stored, as far as the report looked */
+        missing;  /* stream files that have lost or changed bytes since they were stored, as far as the report looked */
+    bool changed; /* run.db was, since its last writer closed it, as far as the report looked */
     struct mirror_look mirror; /* as the run directory was before anything was read */
     bool left_out;             /* the collector refused processes, which have only a note */
     uint64_t untaken;          /* of these, processes whose last books arrived ... */

@@ -5,9 +5,11 @@
 #include "base/checksum.h"
 #include "base/log.h"
 #include "run/read/run_streams.h"
+#include "run/rundb/rundb_live.h"
 #include "run/store/trace_reader.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -81,4 +83,17 @@ uint64_t run_missing(const char *run, const struct record_filter *filter, uint64
             }
     model_free(m);
     return missing;
+}
+
+bool run_changed(const char *run, uint64_t most)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    struct rundb *f;
+    bool fits = snprintf(path, sizeof path, "%s/run.db", run) < (int)sizeof path;
+    if (!fits || stat(path, &st) != 0 || (uint64_t)st.st_size > most || rundb_open_read(run, &f) != 0)
+        return false;
+    bool changed = rundb_check_seal(f, true) == RUNDB_BROKEN;
+    (void)rundb_close(f);
+    return changed;
 }

@@ -21,4 +21,10 @@ enum { RUN_MISSING_TOLD = 10 };
  */
 uint64_t run_missing(const char *run, const struct record_filter *filter, uint64_t most, bool tells);
 
+/**
+ * Whether rows of the database of an ended run were changed since its last writer sealed it; not looked at where the
+ * database has more than `most` bytes. Blocks on the disk.
+ */
+bool run_changed(const char *run, uint64_t most);
+
 #endif

@@ -46,10 +46,10 @@ int rundb_seal(struct rundb *f) BEZEL_MUST_CHECK;
 
 /**
  * Whether the rows are those that were sealed: RUNDB_BROKEN: some were changed; RUNDB_UNSEALED: it has no seal for its
- * RUNDB_FINISHED. Or an error.
+ * RUNDB_FINISHED. Or an error; `bounded`: also where it takes longer than reading may.
  */
 enum rundb_sealed { RUNDB_SEALED, RUNDB_BROKEN, RUNDB_UNSEALED };
-int rundb_check_seal(struct rundb *f) BEZEL_MUST_CHECK;
+int rundb_check_seal(struct rundb *f, bool bounded) BEZEL_MUST_CHECK;
 
 /**
  * Property: when, ns of CLOCK_REALTIME, rows were last deleted or updated of tables that otherwise only grow: losses,

@@ -15,9 +15,10 @@
 
 /*
  * A database at rest has a seal: a checksum over its rows, with the RUNDB_FINISHED for which it was made. The trace
- * proves the tables of built-in aspects, so they are not read for it, however long they are; where packets have expired
- * from the store it proves them no more, and they are. The checksums of the rows are added up: their order does not
- * matter. A row's begins with its table, and has type, length and bytes of each value.
+ * proves the tables of built-in aspects, so they are not read for it, however long they are, but for that of limits,
+ * which is short and makes the verdict; where packets have expired from the store it proves them no more, and they are.
+ * Seals of former versions, without the mark at their end, leave out limits, too. The checksums of the rows are added
+ * up: their order does not matter. A row's begins with its table, and has type, length and bytes of each value.
  */
 
 static uint64_t add_value(uint64_t sum, sqlite3_stmt *row, int at)
@@ -64,8 +65,10 @@ static bool is_builtin(const char *name)
     return is;
 }
 
+static const char with_limits[] = ":limits"; /* the mark */
+
 /* Makes the seal of the rows as they are now. */
-static int make(struct rundb *f, const char *finished, char seal[RUNDB_SEAL_MAX])
+static int make(struct rundb *f, const char *finished, bool limits, char seal[RUNDB_SEAL_MAX])
 {
     int64_t expired = 0;
     uint64_t sum = 0;
@@ -78,11 +81,11 @@ static int make(struct rundb *f, const char *finished, char seal[RUNDB_SEAL_MAX]
         return err;
     while (!err && (rc = sqlite3_step(tables)) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(tables, 0);
-        if (expired > 0 || !is_builtin(name))
+        if (expired > 0 || !is_builtin(name) || (limits && strcmp(name, builtin_layout(BUILTIN_LIMIT)->table) == 0))
             err = add_table(f, name, &sum);
     }
     sqlite3_finalize(tables);
-    snprintf(seal, RUNDB_SEAL_MAX, "%s:%016" PRIx64, finished, sum);
+    snprintf(seal, RUNDB_SEAL_MAX, "%s:%016" PRIx64 "%s", finished, sum, limits ? with_limits : "");
     return err ? err : rundb_error(f->db, rc);
 }
 
@@ -91,11 +94,11 @@ int rundb_seal(struct rundb *f)
     char finished[24], seal[RUNDB_SEAL_MAX];
     if (rundb_get(f, RUNDB_FINISHED, finished, sizeof finished) != 0 || !finished[0])
         return 0;
-    int err = make(f, finished, seal);
+    int err = make(f, finished, true, seal);
     return err ? err : rundb_put(f, RUNDB_SEAL, seal);
 }
 
-int rundb_check_seal(struct rundb *f)
+int rundb_check_seal(struct rundb *f, bool bounded)
 {
     char finished[24], seal[RUNDB_SEAL_MAX], right[RUNDB_SEAL_MAX];
     if (rundb_get(f, RUNDB_FINISHED, finished, sizeof finished) != 0)
@@ -103,8 +106,9 @@ int rundb_check_seal(struct rundb *f)
     size_t n = strlen(finished);
     if (rundb_get(f, RUNDB_SEAL, seal, sizeof seal) != 0 || strncmp(seal, finished, n) != 0 || seal[n] != ':')
         return RUNDB_UNSEALED;
-    rundb_allow(0); /* its time is proportional to what is read anyway */
-    int err = make(f, finished, right);
+    if (!bounded)
+        rundb_allow(0); /* its time is proportional to what is read anyway */
+    int err = make(f, finished, strstr(seal, with_limits) != NULL, right);
     return err ? err : strcmp(seal, right) == 0 ? RUNDB_SEALED : RUNDB_BROKEN;
 }
 

@@ -660,17 +660,19 @@ static bool is_on_interval(const struct experiment *e, int64_t limit)
 
 /*
  * Stored records that are gone are in the books, and what was judged while they came is known. Of limits that are
- * judged from the stored records nothing is.
+ * judged from the stored records nothing is; nor of any where the database, which has the judgements, was changed.
  */
 static void judge_missing(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
     v->missing = s->missing;
-    v->balanced = v->balanced && v->missing == 0;
-    for (size_t i = 0; v->missing && i < v->limit_count; i++)
-        if (s->judged_anew || v->limits[i].again > 0 || is_on_interval(e, (int64_t)i))
+    v->changed = s->changed;
+    v->balanced = v->balanced && v->missing == 0 && !v->changed;
+    bool doubtful = v->missing || v->changed;
+    for (size_t i = 0; doubtful && i < v->limit_count; i++)
+        if (v->changed || s->judged_anew || v->limits[i].again > 0 || is_on_interval(e, (int64_t)i))
             verdict_doubt(&v->limits[i]);
-    for (size_t i = 0; v->missing && i < s->limit_count; i++)
-        if (s->judged_anew || v->rows[i].again > 0 || is_on_interval(e, s->limits[i].limit))
+    for (size_t i = 0; doubtful && i < s->limit_count; i++)
+        if (v->changed || s->judged_anew || v->rows[i].again > 0 || is_on_interval(e, s->limits[i].limit))
             verdict_doubt(&v->rows[i]);
 }
 

@@ -140,6 +140,7 @@ struct verdict {
     size_t uncounted;     /* other notes by which there may be records that no books count ... */
     const char *why_uncounted; /* ... and the code of the first */
     uint64_t missing;          /* stream files that are gone or damaged: what was stored in them is lost by now */
+    bool changed;              /* run.db was, since its last writer closed it: no limit is known to have held */
     bool behind;               /* the trace may hold more than the database counts; likewise */
     bool partial;              /* the run directory is a mirror that is not complete */
     bool overwrites;           /* the full rings of some process overwrite */

@@ -301,7 +301,7 @@ static int verify_seal(struct verify_walk *w)
 {
     if (w->v->totals.damaged > 0 || !verify_is_settled(w))
         return 0;
-    int is = rundb_check_seal(w->rundb);
+    int is = rundb_check_seal(w->rundb, false);
     if (is == RUNDB_BROKEN)
         report(w->v, VERIFY_DAMAGED, "seal", "run.db", NULL,
                "its rows were changed since the run was finished: their checksum differs");

@@ -263,7 +263,7 @@ static void verified(const char *dir, char said[SAID])
     struct rundb *f;
     said[0] = '\0';
     assert_int_equal(rundb_open_read(dir, &f), 0);
-    assert_int_equal(rundb_check_seal(f), RUNDB_SEALED);
+    assert_int_equal(rundb_check_seal(f, false), RUNDB_SEALED);
     assert_int_equal(rundb_close(f), 0);
     assert_int_equal(verify_run(&v, dir), 0);
     assert_true(v.totals.records > 0);

@@ -359,7 +359,7 @@ TEST_WITH(begin, end, what_bezel_run_wrote_is_joined)
     assert_int_equal(s->notes[0].node, 0);
     summary_free(s);
     assert_int_equal(rundb_open(home, &f), 0);
-    assert_int_equal(rundb_check_seal(f), RUNDB_SEALED);
+    assert_int_equal(rundb_check_seal(f, false), RUNDB_SEALED);
     assert_int_equal(rundb_close(f), 0);
 }
 

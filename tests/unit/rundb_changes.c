@@ -74,7 +74,7 @@ static int sealed(const char *dir)
 {
     struct rundb *f;
     assert_int_equal(rundb_open_read(dir, &f), 0);
-    int is = rundb_check_seal(f);
+    int is = rundb_check_seal(f, false);
     assert_int_equal(rundb_close(f), 0);
     return is;
 }

@@ -396,6 +396,8 @@ static void say_unknown(const struct verdict *v, FILE *out)
     if (v->missing)
         fprintf(out, "%s %s file%s of the trace %s gone or damaged ('bezel verify' says which)", begin_reason(&n),
                 units_count(v->missing).s, v->missing == 1 ? "" : "s", v->missing == 1 ? "is" : "are");
+    if (v->changed)
+        fprintf(out, "%s run.db was changed since the run, which no number here is proof against", begin_reason(&n));
     if (v->vanished)
         fprintf(out, "%s %zu node%s vanished", begin_reason(&n), v->vanished, v->vanished == 1 ? "" : "s");
     if (v->unjoined)
