@@ -3,6 +3,7 @@
 #include "metric/evaluator.h"
 
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "base/units.h"
 #include "mdr/parts.h"
 
@@ -50,7 +51,7 @@ int evaluator_start(struct evaluator *e, const struct experiment_metric *metric)
     int err = 0;
     if (e->metric)
         return 0;
-    e->unknown_until = INT64_MIN;
+    e->unknown_until = e->open_until = INT64_MIN;
     e->since = INT64_MAX;
     if (metric->kind == METRIC_RATE || metric->kind == METRIC_COUNT)
         err = rate_new(metric->window, metric->where, &e->rate);
@@ -92,7 +93,7 @@ void evaluator_reset(struct evaluator *e)
         ratio_start(e->ratio, e->metric->window);
     e->level = 0;
     e->began = false;
-    e->unknown_until = INT64_MIN;
+    e->unknown_until = e->open_until = INT64_MIN;
     e->since = INT64_MAX;
 }
 
@@ -134,18 +135,31 @@ static struct packet_run part_of(const struct packet_run *run, uint32_t from, ui
 }
 
 /*
- * A rate has to know of the other records as well, that they came; and a percentage is of all of them. One whose value
- * is not known is none of either: for a rate it has not come.
+ * A rate has to know of the other records as well, that they came; and a percentage is of all of them. For a rate one
+ * whose value is not known has not come.
  */
 static void take_others(struct evaluator *e, const struct packet_run *run, const struct where *where, int64_t now)
 {
-    for (uint32_t from = 0, until; from < run->count; from = until + 1) {
+    if (e->metric->kind == METRIC_PERCENT)
+        statistic_constant(e->statistic, run, 0, now);
+    for (uint32_t from = 0, until; e->rate && from < run->count; from = until + 1) {
         until = where_seek_open(where, run, from);
         struct packet_run part = part_of(run, from, until);
-        if (part.count > 0 && e->rate)
+        if (part.count > 0)
             rate_others(e->rate, &part);
-        else if (part.count > 0 && e->metric->kind == METRIC_PERCENT)
-            statistic_constant(e->statistic, &part, 0, now);
+    }
+}
+
+/* While a record is in the window of which nobody knows whether it meets the condition, a value of those that do is
+ * not known. */
+static void note_open(struct evaluator *e, const struct packet_run *run, const struct where *where, int64_t now)
+{
+    int64_t window = e->metric->window;
+    for (uint32_t at = 0; (at = where_seek_open(where, run, at)) < run->count; at++) {
+        int64_t made = (int64_t)packet_run_time(run, at), until;
+        made = made < now ? made : now;
+        until = saturate_add(made, e->metric->tumbles ? 2 * window - made % window : window);
+        e->open_until = until > e->open_until ? until : e->open_until;
     }
 }
 
@@ -168,8 +182,10 @@ void evaluator_records(struct evaluator *e, const struct packet_run *run, const 
 {
     if (!e->metric || !e->metric->where)
         take_records(e, run, field, now);
-    else if (where->at != WHERE_NONE)
+    else if (where->at != WHERE_NONE) {
+        note_open(e, run, where, now);
         take_chosen(e, run, where, field, now);
+    }
 }
 
 static void take_arrivals(struct evaluator *e, struct arrivals *a, const struct packet_run *run,
@@ -195,6 +211,8 @@ void evaluator_arrivals(struct evaluator *e, struct arrivals *a, const struct pa
         return;
     if (!e->metric->where)
         take_arrivals(e, a, run, field, now);
+    else if (where->at != WHERE_NONE)
+        note_open(e, run, where, now);
     for (uint32_t from = 0, until; e->metric->where && from < run->count; from = until) {
         from = where_seek(where, run, from, true);
         until = where_seek(where, run, from, false);
@@ -297,6 +315,17 @@ static double least_of(const struct evaluator *e, int64_t now)
     return e->metric->kind == METRIC_COUNT ? (double)n : (double)n * (double)CLOCK_S / (double)e->metric->window;
 }
 
+/* Of the records that are known to meet the condition: a largest value, or percentage, is it at least. */
+static void take_open(struct evaluator *e, int64_t now)
+{
+    if (!e->metric || now >= e->open_until)
+        return;
+    bool grows = e->metric->kind == METRIC_PERCENT || (e->metric->kind == METRIC_MAX && !e->metric->arrivals);
+    e->least = grows && e->known ? e->value : 0;
+    e->known = false;
+    e->open = true;
+}
+
 void evaluator_take(struct evaluator *e, int64_t now)
 {
     e->known = false;
@@ -320,7 +349,9 @@ void evaluator_take(struct evaluator *e, int64_t now)
     e->known = e->known && !e->partial;
     e->joint = e->rate && e->metric->kind == METRIC_COUNT ? (double)all : e->value;
     e->open = !e->known && e->rate && rate_is_open(e->rate, now);
-    e->least = least_of(e, now);
+    e->least = 0;
+    take_open(e, now);
+    e->least = e->rate ? least_of(e, now) : e->least;
 }
 
 /* A divisor is further from 0 than it is uncertain. The furthest quotient is one of the ends. */
@@ -367,9 +398,11 @@ static void partial_of_statistic(struct evaluator *e, int64_t now, struct messag
 {
     uint64_t count = 0;
     double sum;
-    partial->state = now < e->unknown_until || e->partial ? PARTIAL_UNKNOWN : PARTIAL_NONE;
+    partial->state = now < e->unknown_until || e->partial || e->open ? PARTIAL_UNKNOWN : PARTIAL_NONE;
     if (e->partial && (e->metric->kind == METRIC_MIN || e->metric->kind == METRIC_MAX))
         partial->value = e->value; /* all of the window holds it, too */
+    if (e->open && e->metric->kind == METRIC_MAX)
+        partial->value = e->least;
     if (!e->known)
         return;
     partial->state = PARTIAL_KNOWN;

@@ -29,6 +29,7 @@ struct evaluator {
     /* Of times between records: */
     bool began;
     int64_t unknown_until; /* until then a time across missing records is in the window */
+    int64_t open_until;    /* until then a record that may meet the condition, or not, is in the window */
     int64_t silent;        /* ns without a record, until now */
     int64_t last_at;       /* of METRIC_TIME_MEAN: the latest record, ... */
     double last, sum;      /* ... its value, and at the last evaluator_take() the sum of values ... */
@@ -39,7 +40,7 @@ struct evaluator {
     bool partial; /* not known, and `value` is that of a window that began before `since` */
     double value, resolution;
     double joint; /* what it is in a metric of two: numbers of records are of one and the same time */
-    double least; /* of a rate or count that is not known: it is this at least; else 0 */
+    double least; /* of a value that is not known: it is this at least; else 0 */
     int64_t at;   /* time of the latest record or reading in the value; meaningful where known */
 };
 

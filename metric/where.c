@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "metric/statistic.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,32 +93,43 @@ struct where where_find(const char *text, const struct dict_aspect *a)
     return w;
 }
 
-static bool is_text(const struct where *w, const struct dict *d, uint64_t id)
+static const char *text_of(const struct dict *d, uint64_t id)
 {
-    const char *text = d && id > 0 && id <= d->string_count ? d->strings[id - 1] : NULL;
-    return text && strlen(text) == w->length && memcmp(text, w->text, w->length) == 0;
+    return d && id > 0 && id <= d->string_count ? d->strings[id - 1] : NULL;
+}
+
+/* Whether nobody knows the value that the condition of `w` is about: a text of id 0 found no room. */
+static bool is_unknown(const struct where *w, const struct dict *d, const struct packet_record *r)
+{
+    double real;
+    uint64_t bits = packet_value(r, (uint32_t)w->at);
+    memcpy(&real, &bits, sizeof real);
+    return w->text ? !text_of(d, bits) : w->is_float ? isnan(real) : w->unknown_below && (int64_t)bits < 0;
 }
 
 bool where_holds(const struct where *w, const struct dict *d, const struct packet_record *r)
 {
     double real;
-    if (w->at < 0 || (uint32_t)w->at >= r->value_count)
+    if (w->at < 0 || (uint32_t)w->at >= r->value_count || is_unknown(w, d, r))
         return false;
     uint64_t bits = packet_value(r, (uint32_t)w->at);
-    if (w->text)
-        return is_text(w, d, bits) == (w->bound.compare == CONDITION_EQUAL);
+    if (w->text) {
+        const char *text = text_of(d, bits);
+        bool is_it = strlen(text) == w->length && memcmp(text, w->text, w->length) == 0;
+        return is_it == (w->bound.compare == CONDITION_EQUAL);
+    }
     if (!w->is_float)
-        return !(w->unknown_below && (int64_t)bits < 0) && condition_holds_whole(&w->bound, (int64_t)bits, w->scale);
+        return condition_holds_whole(&w->bound, (int64_t)bits, w->scale);
     memcpy(&real, &bits, sizeof real);
     return condition_holds_real(&w->bound, real, w->scale);
 }
 
 uint32_t where_seek_open(const struct where *w, const struct packet_run *run, uint32_t from)
 {
-    bool may_be = w->unknown_below && (uint32_t)w->at < run->value_count;
+    bool may_be = (w->unknown_below || w->is_float || w->text) && (uint32_t)w->at < run->value_count;
     for (; may_be && from < run->count; from++) {
         struct packet_record r = packet_run_record(run, from);
-        if ((int64_t)packet_value(&r, (uint32_t)w->at) < 0)
+        if (is_unknown(w, run->dict, &r))
             return from;
     }
     return run->count;

@@ -41,7 +41,10 @@ bool where_lacks_label(const struct condition *c, const struct dict_aspect *a, c
  */
 struct where where_find(const char *text, const struct dict_aspect *a);
 
-/** Whether a record meets the condition. A text that `d`, NULL allowed, does not have is unequal to any. */
+/**
+ * Whether a record is known to meet the condition. Unknown are a text that `d`, NULL allowed, does not have, a float
+ * that is NaN, and a negative number where it means so.
+ */
 bool where_holds(const struct where *w, const struct dict *d, const struct packet_record *r);
 
 /**

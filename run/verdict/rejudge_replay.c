@@ -289,7 +289,8 @@ static void replay_account(struct replay *r, struct replay_gap *g, const struct 
     if (g->begin >= now || g->end <= r->stepped)
         return;
     bool settles = l->settling > r->was[limit].settling;
-    bool lasts = l->state == LIMIT_HELD && l->unjudged > r->was[limit].unjudged; /* too long, or not */
+    bool lasts = l->state != LIMIT_VIOLATED && l->unjudged > r->was[limit].unjudged; /* too long, or not; or open */
+    g->open_where = g->open_where || (lasts && l->state == LIMIT_UNKNOWN);
     bool doubtful = lasts || ((settles || l->state != LIMIT_VIOLATED) && replay_doubts(r, g->gap, r->stepped));
     g->violated = l->violated;
     int err =
@@ -566,6 +567,8 @@ static void replay_conclude(struct replay *r)
             replay_lengthen(r, g);
         if (!g->judged)
             g->held = g->violated = g->unknown = g->doubtful = 0;
+        else if (r->gaps[i].open_where)
+            g->why = "records have no known value in the field of 'where'";
         else if (g->doubtful)
             g->why = g->sparse ? "between two instants it may have been broken for longer than 'for'"
                                : "a process may have gone on silently behind its last record";

@@ -30,6 +30,7 @@ struct replay_gap {
     int64_t ahead;
     size_t open;      /* its violation that goes on, plus 1; 0: none */
     int64_t violated; /* ns: the limit's sum in the agent, at the latest instant of the gap */
+    bool open_where;  /* records were in the window of which it is not known whether they meet the condition */
 };
 
 /* A time that an instant at its end has judged. */

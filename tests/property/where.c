@@ -46,6 +46,8 @@ struct list {
     double latencies[MOST], values[MOST];
     unsigned kinds[MOST], statuses[MOST]; /* of texts, from 1; others are unknown */
     bool meets[MOST];
+    bool has_unknown; /* values ... */
+    int64_t open_at;  /* ... and the latest in the field of the condition; INT64_MIN: none */
     uint8_t bytes[MOST * STRIDE];
 };
 
@@ -62,6 +64,11 @@ static bool compares(const char *op, double value, double bound)
            : strcmp(op, "!=") == 0 ? value != bound
            : strcmp(op, ">=") == 0 ? value >= bound
                                    : value > bound;
+}
+
+static bool has_text(const struct list *l, uint32_t i)
+{
+    return l->statuses[i] >= 1 && l->statuses[i] <= TEXTS;
 }
 
 /* Numbers are so small that a double has them exactly. */
@@ -85,8 +92,12 @@ static void draw_condition(struct list *l, char *text, size_t size)
     for (uint32_t i = 0; i < l->count; i++)
         l->meets[i] = which < 3    ? compares(op, (double)l->frames[i], (double)bound + (which == 1 ? 0.5 : 0))
                       : which == 3 ? !isnan(l->latencies[i]) && compares(op, l->latencies[i], (double)bound)
-                      : which == 4 ? (l->statuses[i] == bound % TEXTS + 1) == (bound % 2 == 1)
+                      : which == 4 ? has_text(l, i) && (l->statuses[i] == bound % TEXTS + 1) == (bound % 2 == 1)
                                    : (l->kinds[i] == bound % 3) == (bound % 2 == 1);
+    l->open_at = INT64_MIN;
+    for (uint32_t i = 0; i < l->count; i++)
+        if ((which == 3 && isnan(l->latencies[i])) || (which == 4 && !has_text(l, i)))
+            l->open_at = l->times[i];
 }
 
 static void put_record(struct list *l, uint32_t i)
@@ -103,15 +114,16 @@ static void put_record(struct list *l, uint32_t i)
 static void draw_list(struct list *l, int64_t now)
 {
     l->count = (uint32_t)below(MOST);
+    l->has_unknown = below(2);
     int64_t time = now - 900 * CLOCK_MS;
     for (uint32_t i = 0; i < l->count; i++) {
         time += (int64_t)below(2 * CLOCK_MS);
         l->times[i] = time;
         l->frames[i] = (int64_t)below(24) - 2;
-        l->latencies[i] = below(20) ? (double)below(80) / 4 : (double)NAN;
+        l->latencies[i] = !l->has_unknown || below(20) ? (double)below(80) / 4 : (double)NAN;
         l->values[i] = (double)below(1000) - 500;
         l->kinds[i] = (unsigned)below(3);
-        l->statuses[i] = (unsigned)below(TEXTS + 2);
+        l->statuses[i] = (unsigned)(l->has_unknown ? below(TEXTS + 2) : 1 + below(TEXTS));
         put_record(l, i);
     }
 }
@@ -182,6 +194,11 @@ TEST(a_statistic_is_that_of_the_list_of_records_that_meet_the_condition)
                 values[count++] = l.values[i];
         double right = count ? plain(m.kind, m.share, values, count) : 0;
         double error = m.kind == METRIC_QUANTILE ? fabs(right) / 32 : 1e-9;
+        if (l.open_at > INT64_MIN) {
+            assert_true(!e.known && e.open && e.least == (m.kind == METRIC_MAX ? right : 0));
+            evaluator_end(&e);
+            continue;
+        }
         if (e.known != (count > 0) || (count > 0 && !(e.value >= right - 1e-9 && e.value <= right + error)))
             fail_msg("%s, %s: %g, and not %g", experiment_metric_word(m.kind), text, e.value, right);
         evaluator_end(&e);
@@ -221,8 +238,9 @@ TEST(a_rate_is_that_of_a_program_with_none_but_those_records)
         begin(&only, &bare);
         go(&chosen, &l, &w, true, now);
         go(&only, &l, NULL, false, now);
-        assert_true(chosen.known && only.known);
-        if (chosen.value != only.value || chosen.resolution != 0)
+        assert_true(only.known);
+        assert_int_equal(chosen.known, l.open_at == INT64_MIN);
+        if (chosen.known && (chosen.value != only.value || chosen.resolution != 0))
             fail_msg("%s: %g/s, and not %g/s", text, chosen.value, only.value);
         evaluator_end(&chosen);
         evaluator_end(&only);
@@ -256,9 +274,15 @@ TEST(counts_and_percentages_are_those_of_the_list)
             met += in_grain && l.meets[i];
             fresh = fresh || l.times[i] > now - half;
         }
-        if (!counted.known || counted.value != n || counted.resolution != 0)
+        bool is_open = l.open_at > now - half, was_open = !is_open && l.open_at > now - half - 20 * CLOCK_MS;
+        if (is_open) {
+            assert_true(!rated.known && rated.open && counted.known == !count.where);
+        } else if (was_open) {
+            assert_true(counted.known || counted.open);
+        } else if (!counted.known || counted.value != n || counted.resolution != 0)
             fail_msg("%s: %g records, and not %u", count.where ? text : "all", counted.value, n);
-        if (rated.known != (in > 0 && fresh) || (rated.known && fabs(rated.value - 100.0 * met / in) > 1e-9))
+        if ((!is_open && rated.known != (in > 0 && fresh)) ||
+            (rated.known && fabs(rated.value - 100.0 * met / in) > 1e-9))
             fail_msg("%s: %g %%, and not %u of %u", text, rated.value, met, in);
         evaluator_end(&counted);
         evaluator_end(&rated);
@@ -286,6 +310,11 @@ TEST(parts_joined_are_the_whole)
             evaluator_end(&e[i]);
         }
         bool first = p[0].state == PARTIAL_KNOWN, second = p[1].state == PARTIAL_KNOWN;
+        if (l.open_at > INT64_MIN) {
+            assert_int_equal(p[2].state, PARTIAL_UNKNOWN);
+            assert_true(p[0].state == PARTIAL_UNKNOWN || p[1].state == PARTIAL_UNKNOWN);
+            continue;
+        }
         assert_int_equal(p[2].state == PARTIAL_KNOWN, first || second);
         double a = first ? p[0].value : m.kind == METRIC_MEAN ? 0 : (double)NAN;
         double b = second ? p[1].value : m.kind == METRIC_MEAN ? 0 : (double)NAN;

@@ -428,6 +428,55 @@ TEST(it_is_open_too_while_nobody_knows_whether_one_is_chosen)
     }
 }
 
+/* Values of status: 1 and 2 are texts, 0 one that found no room. */
+TEST(a_text_that_found_no_room_and_a_float_that_is_no_number_leave_it_open)
+{
+    char failed[] = "status = failed", other[] = "status != failed", slow[] = "lat > 5", field[] = "lat";
+    const char *texts[] = {"ok", "failed"};
+    struct dict d = {.strings = texts, .string_count = 2};
+    struct dict_aspect a = {.name = "request", .field_count = 2};
+    a.fields[0] = (struct dict_field){DICT_STRING, "status", "", ""};
+    a.fields[1] = (struct dict_field){DICT_FLOAT64, "lat", "", ""};
+    const struct {
+        enum experiment_metric_kind kind;
+        char *where;
+        uint64_t status;
+        double lat;
+        bool known;
+        double is; /* where it is not known: at least */
+    } cases[] = {{METRIC_COUNT, failed, 0, 9, false, 1},   {METRIC_COUNT, other, 0, 9, false, 0},
+                 {METRIC_COUNT, failed, 1, NAN, true, 1},  {METRIC_PERCENT, failed, 0, 9, false, 50},
+                 {METRIC_PERCENT, failed, 1, 9, true, 50}, {METRIC_MAX, failed, 0, 9, false, 6},
+                 {METRIC_MEAN, failed, 0, 9, false, 0},    {METRIC_MAX, slow, 0, NAN, false, 6},
+                 {METRIC_COUNT, slow, 0, NAN, false, 1},   {METRIC_MAX, slow, 0, 3, true, 6}};
+    const struct statistic_field lat = {.at = 1, .scale = 1, .is_float = true};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const struct experiment_metric m = {
+            .kind = cases[k].kind, .window = 200 * CLOCK_MS, .where = cases[k].where, .field = field};
+        const struct where where = where_find(m.where, &a);
+        struct evaluator e = {0};
+        assert_int_equal(evaluator_start(&e, &m), 0);
+        for (int i = 0; i < 5; i++) {
+            int64_t at = CLOCK_S + i * 60 * CLOCK_MS;
+            double value = i == 2 ? 6 : cases[k].lat;
+            uint64_t bits[2] = {i == 2 ? 2 : cases[k].status, 0};
+            memcpy(&bits[1], &value, sizeof value);
+            struct packet_run run = *ONE_RECORD(at - CLOCK_MS, 2, bits);
+            run.dict = &d;
+            if (i == 2 || i == 3)
+                evaluator_records(&e, &run, &lat, &where, at);
+            evaluator_count(&e, i < 2 ? 1 : i == 2 ? 2 : 3, at);
+            evaluator_take(&e, at);
+        }
+        assert_int_equal(e.known, cases[k].known);
+        assert_int_equal(e.open, !cases[k].known);
+        assert_true((e.known ? e.value : e.least) == cases[k].is);
+        evaluator_take(&e, CLOCK_S + 400 * CLOCK_MS);
+        assert_true(e.rate || !e.open); /* it has left the window */
+        evaluator_end(&e);
+    }
+}
+
 /* Records that are counted, and read a little later, as between any two polls. */
 TEST(the_first_window_waits_for_the_records_of_its_end)
 {
