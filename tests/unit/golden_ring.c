@@ -7,7 +7,7 @@
  */
 #include "tests/lib/golden_ring.h"
 #include "base/file.h"
-#include "sensor/external/external.h"
+#include "sensor/external/external_internal.h"
 #include "tests/lib/every_aspect.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
@@ -130,6 +130,7 @@ TEST(a_play_of_records_comes_to_the_golden_packets)
     setenv("BEZEL_CLOCK", "monotonic", 1);
     setenv("BEZEL_RING_RECORDS", "64", 1);
     assert_int_equal(external_open(&options, &x), 0);
+    x->looked_at = 0; /* by the clock of the play, all that is recorded is later */
     playing = true;
     assert_true(pipe(orders) == 0 && pipe(answers) == 0);
     pid_t pid = fork();
