@@ -26,27 +26,6 @@ struct run_metrics_group {
 
 /* ---- reading a run ----------------------------------------------------------------------------------------------- */
 
-/* Whether nothing came of a node for so long that what it said last may not be so any more. */
-static bool is_silent(const struct run_metrics *r, const struct summary_node *n)
-{
-    return r->running && n->open && saturate_sub(r->now, saturate_add(n->last_at, n->ahead)) > RUN_METRICS_FRESH;
-}
-
-/* Takes back that limits held of which a node, or one that has not come yet, may know better. */
-static void doubt(struct run_metrics *r)
-{
-    bool silent = false;
-    for (size_t i = 0; r->running && i < r->summary->node_count; i++)
-        silent = silent || is_silent(r, &r->summary->nodes[i]);
-    for (uint32_t i = 0; r->running && i < r->experiment->node_count; i++)
-        silent = silent || verdict_is_unjoined(r->summary, r->experiment->nodes[i].name);
-    if (!silent)
-        return;
-    for (size_t i = 0; i < r->verdict->limit_count; i++)
-        verdict_doubt(&r->verdict->limits[i]);
-    r->verdict->is = r->verdict->is == VERDICT_HELD ? VERDICT_UNKNOWN : r->verdict->is;
-}
-
 static int compare_nodes(const void *a, const void *b, void *nodes)
 {
     const struct summary_node *all = nodes;
@@ -197,7 +176,6 @@ int run_metrics_load(struct run_metrics *r)
         return err;
     }
     r->running = r->verdict->run == RUN_RUNNING;
-    doubt(r);
     return 0;
 }
 

@@ -61,6 +61,8 @@ static void judge_run(struct verdict *v, const struct summary *s, bool running)
     v->failed = v->outcome != EXIT_OK || (ended_by && strcmp(ended_by, "failure") == 0);
     int64_t last = last_sign(s, v->started);
     v->run = v->ended != 0 ? RUN_ENDED : running || s->mirror.grows ? RUN_RUNNING : RUN_ABORTED;
+    v->now = v->run != RUN_RUNNING ? 0 : s->now > last ? s->now : last;
+    last = v->now > 0 ? v->now : last;
     v->duration = (v->ended != 0 ? v->ended : last) - v->started;
     if (v->duration < 0)
         v->duration = 0;
@@ -189,6 +191,14 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
     }
 }
 
+/* For how long a limit's row tells nothing new: a global one tells of all nodes. */
+static int64_t row_unheard(const struct verdict *v, const struct summary *s, const struct experiment *e,
+                           const struct builtin_limit *row)
+{
+    const struct summary_node *n = row->epoch > 0 ? verdict_unheard_node(v, s, e) : &s->nodes[row->node];
+    return n ? verdict_unheard(v, s, e, n) : 0;
+}
+
 /* Of several managers' rows, a gap is in the first that goes on behind it. */
 static bool is_in(const struct summary *s, const struct history_gap *g, const struct builtin_limit *row)
 {
@@ -239,15 +249,16 @@ int64_t verdict_more_violated(const struct summary *s, const struct experiment *
     return l->epoch <= 1 && more > (count + 1) * e->adapt.every ? more : 0;
 }
 
-static struct verdict_limit judge_row(const struct summary *s, const struct experiment *e,
+static struct verdict_limit judge_row(const struct verdict *v, const struct summary *s, const struct experiment *e,
                                       const struct builtin_limit *row)
 {
     const struct experiment_limit *l = &e->limits[row->limit];
     struct verdict_limit r = no_verdict(row->node);
     r.judged = saturate_add(row->held, row->violated);
     r.violated = row->violated;
-    r.unjudged = row->unjudged;
-    r.total = saturate_add(saturate_add(r.judged, row->settling), row->unknown);
+    int64_t unheard = row_unheard(v, s, e, row);
+    r.unjudged = saturate_add(row->unjudged, unheard);
+    r.total = saturate_add(saturate_add(r.judged, row->settling), saturate_add(row->unknown, unheard));
     r.again = judged_again(s, row);
     r.before_end = l->kind == LIMIT_EXPECT ? verdict_more_violated(s, e, row) : 0;
     if (is_violated_at_an_instant(l, row)) {
@@ -335,7 +346,7 @@ static void judge_global(struct verdict *v, const struct summary *s, const struc
         sum.unjudged = unjudged;
     }
     if (sum.epoch > 0)
-        v->limits[limit] = judge_row(s, e, &sum);
+        v->limits[limit] = judge_row(v, s, e, &sum);
 }
 
 /* Whether records between the windows of limit `i` are in no value: rejudge_windows() did not have them all. */
@@ -356,7 +367,7 @@ static void judge_limits(struct verdict *v, const struct summary *s, const struc
         v->rows[i] = no_verdict(s->limits[i].node);
         if ((uint64_t)s->limits[i].limit >= v->limit_count)
             continue;
-        v->rows[i] = judge_row(s, e, &s->limits[i]);
+        v->rows[i] = judge_row(v, s, e, &s->limits[i]);
         if (s->limits[i].epoch == 0)
             join_row(&v->limits[s->limits[i].limit], &v->rows[i]);
     }
@@ -408,13 +419,14 @@ static void downgrade_uncertain(struct verdict *v, const struct summary *s, cons
     bool aborted = v->run == RUN_ABORTED;
     bool uncertain =
         aborted || v->vanished || v->unjoined || v->unobserved || v->given_up || v->clock_gaps || v->uncounted;
+    bool lacks = verdict_lacks_node(v, s, e);
     bool unmanaged = summary_property_number(s, RUNDB_UNMANAGED) != 0;
     for (size_t i = 0; i < s->limit_count; i++)
         if (s->limits[i].epoch > 0 ? uncertain || unmanaged
                                    : aborted || (uncertain && is_uncertain_on(v, s, s->limits[i].node)))
             verdict_doubt(&v->rows[i]);
     for (size_t i = 0; i < v->limit_count; i++) {
-        if (uncertain || (unmanaged && e->limits[i].global))
+        if (uncertain || lacks || (unmanaged && e->limits[i].global))
             verdict_doubt(&v->limits[i]);
         if (v->limits[i].is > v->is)
             v->is = v->limits[i].is;

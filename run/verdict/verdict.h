@@ -120,6 +120,7 @@ struct verdict {
     int outcome;            /* exit code of the run, limits left aside; 0: success, or unknown */
     int64_t started, ended; /* CLOCK_REALTIME; 0: unknown, not yet */
     int64_t duration;       /* ns, to its end, or to the last sign of life */
+    int64_t now;            /* CLOCK_REALTIME; of a run that has ended 0 */
     int64_t known_until;    /* ns: of a run that was aborted: its books have all records up to there, if they balance */
     size_t limit_count;
     struct verdict_limit *limits; /* in the order of the experiment */
@@ -155,6 +156,24 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
 
 /** The process in which `o` is open; NULL: it is not known. Pure. */
 const struct summary_process *verdict_opener(const struct summary *s, const struct builtin_open *o);
+
+/** For how long nothing may come of a node while nothing is amiss, ns: it records at every second or sampling instant,
+ * and that is stored and read a little later. Pure. */
+int64_t verdict_unheard_after(const struct experiment *e);
+
+/**
+ * For how long nothing has come of `n` of `s`, to now: longer than nothing may come; else 0, as of a run that does not
+ * go on. Of a mirror now is the latest that came of any node, as clocks of two machines may differ. Pure.
+ */
+int64_t verdict_unheard(const struct verdict *v, const struct summary *s, const struct experiment *e,
+                        const struct summary_node *n);
+
+/** The node of which nothing has come for longest, likewise; NULL: there is none. Pure. */
+const struct summary_node *verdict_unheard_node(const struct verdict *v, const struct summary *s,
+                                                const struct experiment *e);
+
+/** Whether a node of a run that goes on has told nothing of limits yet, and is not heard, or never joined. Pure. */
+bool verdict_lacks_node(const struct verdict *v, const struct summary *s, const struct experiment *e);
 
 /** The field that has how long `o` was open, had it an end: of a receiver, which waits, `waited`; static. Pure. */
 const char *verdict_open_field(const struct summary *s, const struct builtin_open *o);

@@ -289,6 +289,7 @@ int report_judge(const char *run, bool running, struct summary *s, const struct 
     uint64_t most = s->judged_anew ? UINT64_MAX : form & REPORT_SIZES ? 0 : RUN_MISSING_MOST;
     if (!running && !s->mirror.partial) /* the books are of what was stored */
         s->missing = run_missing(run, &RECORD_FILTER_ALL, most, tells), s->changed = run_changed(run, most);
+    s->now = running && !s->mirror.grows && !s->mirror.partial ? clock_now() + clock_realtime_offset() : 0;
     rejudge_join(s, e);
     int err = rejudge_gaps(run, s, e);
     err = err ? err : rejudge_chosen(run, s, e);

@@ -105,6 +105,8 @@ static void node_row(struct rows *w, const struct report *r, const void *item)
     json_text(w->json, "node", n->name);
     json_bool(w->json, "vanished",
               n->open && r->verdict->run != RUN_RUNNING && !verdict_gave_up(r->summary, (uint32_t)i));
+    int64_t unheard = verdict_unheard(r->verdict, r->summary, r->experiment, n);
+    json_known_int(w->json, "unheard_ns", unheard > 0, unheard);
     json_uint(w->json, "unobserved", n->unobserved);
     cost_row(w, r, item);
     polling_row(w, r, item);

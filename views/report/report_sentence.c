@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/plain.h"
+#include "base/saturate.h"
 #include "views/report/report.h"
 
 #include <stdlib.h>
@@ -343,6 +344,13 @@ static void say_limits(const struct report *r, FILE *out)
         say_held(r, named, held, out);
 }
 
+/* For how long nothing has come of the node that is not heard for longest; 0: all are heard. */
+static int64_t longest_unheard(const struct report *r)
+{
+    const struct summary_node *n = verdict_unheard_node(r->verdict, r->summary, r->experiment);
+    return n ? verdict_unheard(r->verdict, r->summary, r->experiment, n) : 0;
+}
+
 static void say_lost(const struct report *r, FILE *out)
 {
     const struct verdict_books *b = &r->verdict->sut;
@@ -353,6 +361,8 @@ static void say_lost(const struct report *r, FILE *out)
               : known            ? "none lost"
                                  : "none counted as lost",
               out);
+        if (longest_unheard(r) > 0)
+            fprintf(out, " up to %s", units_duration(saturate_sub(r->verdict->duration, longest_unheard(r))).s);
         return;
     }
     const struct {
@@ -382,10 +392,27 @@ static const char *begin_reason(size_t *count)
     return (*count)++ ? ", and" : ", but";
 }
 
-/* The reasons why the numbers are incomplete. */
-static void say_unknown(const struct verdict *v, FILE *out)
+static size_t say_unheard(const struct report *r, FILE *out)
 {
-    size_t n = 0;
+    const struct summary_node *first = verdict_unheard_node(r->verdict, r->summary, r->experiment);
+    size_t n = 0, more = 0;
+    if (!first)
+        return 0;
+    for (size_t i = 0; i < r->summary->node_count; i++)
+        more += &r->summary->nodes[i] != first &&
+                verdict_unheard(r->verdict, r->summary, r->experiment, &r->summary->nodes[i]) > 0;
+    fprintf(out, "%s node %s has not been heard for %s", begin_reason(&n), first->name,
+            units_duration(longest_unheard(r)).s);
+    if (more)
+        fprintf(out, ", nor %zu more", more);
+    return n;
+}
+
+/* The reasons why the numbers are incomplete. */
+static void say_unknown(const struct report *r, FILE *out)
+{
+    const struct verdict *v = r->verdict;
+    size_t n = say_unheard(r, out);
     if (v->behind)
         fprintf(out, "%s the trace may hold more", begin_reason(&n));
     if (v->absent)
@@ -446,7 +473,7 @@ void report_sentence(const struct report *r, FILE *out)
     struct summary_expired gone = report_expired_from_store(r, ROLE_SUT);
     if (gone.records)
         fprintf(out, ", %s of them expired from the store since", units_count(gone.records).s);
-    say_unknown(r->verdict, out);
+    say_unknown(r, out);
     fputc('.', out);
     if (r->summary->mirror.text[0])
         fprintf(out, " %s", r->summary->mirror.text);

@@ -208,7 +208,7 @@ static int read_own(struct top_source *s, size_t stream)
     int64_t until = catalogue_own(s->c.nodes[p->node], s->time);
     if (p->process->role != ROLE_DAEMON || !p->process->builtins[BUILTIN_USAGE])
         return 0;
-    if (l->closed && l->last < until)
+    if ((l->closed || s->nodes[p->node].unheard) && l->last < until)
         until = l->last;
     int64_t from, end;
     top_source_window(s, p->node, &from, &end);
@@ -399,6 +399,8 @@ static void add_limit(struct top_source *s, uint32_t node, int32_t limit, const 
     item->values[1] = row->worst;
     item->values[3] = row->at ? (double)row->violated : (double)NAN;
     lead_limit(s, item, l, row);
+    if (top_source_unheard(s, l && l->global ? TOP_ANY : node) && row->state != 2)
+        item->texts[2] = "unheard";
     if (s->at_end && l) {
         enum verdict_is is = top_source_verdict(s, node, limit);
         item->texts[2] = verdict_name(is);
@@ -439,6 +441,7 @@ static void count_limits(const struct top_source *s, struct top_data *d)
             int state = s->nodes[node].limits[limit].state;
             worst = state > worst ? state : worst;
         }
+        worst = worst == 1 && top_source_unheard(s, TOP_ANY) ? 0 : worst;
         d->violated += worst == 2;
         d->unknown += worst == 0;
     }
@@ -569,6 +572,8 @@ int top_source_take(struct top_source *s, const struct top_state *state, struct 
         return 0;
     memset(s->counts, 0, s->c.process_count * sizeof *s->counts);
     memset(s->nodes, 0, s->c.node_count * sizeof *s->nodes);
+    if (d->growing && state->follow)
+        top_source_find_unheard(s, d);
     int err = place->view == TOP_ASPECTS ? top_source_aspects(s, state, place->scope) : 0;
     if (!err)
         err = count_streams(s, state->own);

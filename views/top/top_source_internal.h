@@ -29,6 +29,7 @@ struct top_node {
     struct builtin_usage usage;
     struct builtin_limit limits[MESSAGE_LIMITS_MAX];
     uint64_t records, bytes, lost, processes;
+    int64_t unheard; /* for how long nothing has come of it; 0: it is heard, or another time than the newest is shown */
     uint64_t ringless, ringless_before; /* lost by threads without a ring: so far, and before the shown interval */
 };
 
@@ -118,6 +119,10 @@ void top_source_forget_verdict(struct top_source *s);
 /** At the end: the verdict on a limit on `node`. ..._count_verdicts(): counts those on all nodes. */
 enum verdict_is top_source_verdict(const struct top_source *s, uint32_t node, int32_t limit);
 void top_source_count_verdicts(const struct top_source *s, struct top_data *d);
+
+/** Finds the nodes of a run that goes on of which nothing comes. ..._unheard(): whether `node` is one; TOP_ANY: any. */
+void top_source_find_unheard(struct top_source *s, struct top_data *d);
+bool top_source_unheard(const struct top_source *s, uint32_t node);
 
 /** Counts a record, or a loss. */
 top_source_take_record top_source_count;

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* The limits of a run that has ended, at its end: the verdict that its report has. */
+/* The limits of a run that has ended, at its end: the verdict that its report has. While it goes on, nodes that are not
+ * heard: what they said last may not be so any more. */
+#include "base/clock.h"
+#include "base/saturate.h"
 #include "run/verdict/verdict.h"
 #include "views/report/report.h"
 #include "views/top/top_source_internal.h"
@@ -49,4 +52,49 @@ void top_source_count_verdicts(const struct top_source *s, struct top_data *d)
         d->violated += s->verdict->limits[i].is >= VERDICT_VIOLATED;
         d->unknown += s->verdict->limits[i].is == VERDICT_UNKNOWN;
     }
+}
+
+/* ---- nodes that are not heard ---- */
+
+/* The run's time of the last that came of the daemons of `node`. */
+static int64_t heard(const struct top_source *s, uint32_t node, int64_t first)
+{
+    int64_t last = first;
+    for (size_t i = 0; i < s->c.stream_count; i++) {
+        int64_t number = s->c.stream_processes[i];
+        const struct catalogue_process *p = number < 0 ? NULL : &s->c.processes[number];
+        if (!p || p->process->role != ROLE_DAEMON || p->node != node)
+            continue;
+        int64_t at = catalogue_time(s->c.nodes[node], levels_stream(s->c.levels, i)->last).ns;
+        last = at > last ? at : last;
+    }
+    return last;
+}
+
+void top_source_find_unheard(struct top_source *s, struct top_data *d)
+{
+    int64_t now = d->mirror.partial ? d->last : clock_now() + clock_realtime_offset(), most = 0;
+    if (!s->experiment || (s->experiment->limit_count == 0 && s->experiment->trigger_count == 0))
+        return; /* a node need not record anything then */
+    for (uint32_t i = 0; i < s->c.node_count; i++) {
+        bool is_last = !s->c.nodes[i]->left;
+        for (uint32_t later = i + 1; later < s->c.node_count; later++)
+            is_last = is_last && strcmp(s->c.nodes[later]->name, s->c.nodes[i]->name) != 0;
+        int64_t unheard = saturate_sub(now, heard(s, i, d->first));
+        if (!is_last || unheard <= verdict_unheard_after(s->experiment))
+            continue;
+        s->nodes[i].unheard = unheard;
+        if (unheard > most)
+            snprintf(d->unheard, sizeof d->unheard, "; %s NOT HEARD for %s", s->c.nodes[i]->name,
+                     units_duration(unheard).s);
+        most = unheard > most ? unheard : most;
+    }
+}
+
+bool top_source_unheard(const struct top_source *s, uint32_t node)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < s->c.node_count; i++)
+        is = is || (s->nodes[i].unheard > 0 && (node == TOP_ANY || node == i));
+    return is;
 }
