@@ -70,7 +70,8 @@ void agent_evaluate(struct agent *agent, int64_t now)
     for (uint32_t i = 0; i < agent->aspects; i++)
         for (int m = agent->aspect_metric[i]; m != NO_METRIC; m = agent->next_metric[m]) {
             const struct agent_source *s = &agent->node.sources[i];
-            evaluator_count(&agent->node.readings[m], s->attempts, now);
+            if (s->watchers > 0 || s->emptied == 0 || agent_outlives(agent, m)) /* nobody makes none of them, else */
+                evaluator_count(&agent->node.readings[m], s->attempts, now);
             if (s->watchers == 0 && now - s->emptied > agent->experiment->metrics[m].window)
                 agent->node.readings[m].since = INT64_MAX; /* its first window begins with the next process */
         }
