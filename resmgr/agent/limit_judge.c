@@ -83,8 +83,8 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
     bool hung = v.silent > j->settling;
     if (limit_judge_is_suspect(j, run) && (hung || v.silent == 0 || v.goes_on))
         j->confirms = true;
-    bool decides = j->limit->compare == COMPARE_AT_MOST ? v.least > fmax(j->limit->bound, 0)
-                                                        : v.open && v.least >= j->limit->bound;
+    bool decides = v.least > 0 && (j->limit->compare == COMPARE_AT_MOST ? v.least > j->limit->bound
+                                                                        : v.open && v.least >= j->limit->bound);
     if (!v.known && decides) {
         v.known = true; /* as far as the limit is concerned */
         v.value = v.least;

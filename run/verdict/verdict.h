@@ -52,6 +52,8 @@ struct verdict_limit {
                         limit, and is not judged; most; 0: none was */
     int64_t silent;  /* likewise: for how long one was silent that still was when the run began to end */
     int64_t endless; /* of an interval: for how long, to the end of the run, first records came and no last one; 0 */
+    const struct summary_note *unseen; /* over all nodes: it says that records of its aspect are missing, which no
+                                          books count; the first; NULL: none does */
     const struct builtin_open *open; /* over all nodes: a wait or long span without an end that broke the limit, or may
                                         have; the longest; NULL: none ... */
     int64_t open_ns;                 /* ... and for how long before the run began to end: that counts; 0: none */

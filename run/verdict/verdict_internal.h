@@ -10,6 +10,16 @@
 /** Judges limit `i` by what hangs: verdict_hung.c. */
 void verdict_judge_hung(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i);
 
+/** Judges limit `i` by records that no books of their aspect count: verdict_unseen.c. */
+void verdict_judge_unseen(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i);
+
+/**
+ * Whether lost records count against a limit on metric `m`. Of a maximum with <= and a minimum with >= they do; in the
+ * other direction one more record can but help. So it is with the number of those that meet a condition; without one
+ * the counters know it. Of times between records, a further one makes the longest only shorter.
+ */
+bool verdict_counts_lost(const struct experiment_metric *m, bool at_most);
+
 /** Limit `i` is not known to have held, because of a process of `node`. */
 void verdict_doubt_on(struct verdict *v, const struct summary *s, uint32_t i, uint32_t node);
 

@@ -417,12 +417,7 @@ static uint64_t count_missed(const struct summary *s, const struct experiment *e
     return missed;
 }
 
-/*
- * Whether lost records count against a limit on metric `m`. Of a maximum with <= and a minimum with >= they do; in the
- * other direction one more record can but help. So it is with the number of those that meet a condition; without one
- * the counters know it. Of times between records, a further one makes the longest only shorter.
- */
-static bool counts_lost(const struct experiment_metric *m, bool at_most)
+bool verdict_counts_lost(const struct experiment_metric *m, bool at_most)
 {
     if (experiment_metric_is_counted(m))
         return m->where && at_most;
@@ -458,12 +453,14 @@ static void judge_missed(struct verdict *v, const struct summary *s, const struc
     if (m->operands) {
         const struct experiment_metric *a = &e->metrics[experiment_metric_operand(e, m, 0)],
                                        *b = &e->metrics[experiment_metric_operand(e, m, 1)];
-        bool once = strcmp(a->aspect, b->aspect) == 0 && (counts_lost(a, true) || counts_lost(a, false));
+        bool once =
+            strcmp(a->aspect, b->aspect) == 0 && (verdict_counts_lost(a, true) || verdict_counts_lost(a, false));
         judge_missed(v, s, e, i, a);
         if (!once)
             judge_missed(v, s, e, i, b);
     }
-    if (!m->aspect || (is_one ? !counts_lost(m, at_most) : !counts_lost(m, true) && !counts_lost(m, false)))
+    if (!m->aspect ||
+        (is_one ? !verdict_counts_lost(m, at_most) : !verdict_counts_lost(m, true) && !verdict_counts_lost(m, false)))
         return;
     for (size_t p = 0; p < s->process_count; p++) {
         uint64_t produced;
@@ -510,6 +507,7 @@ void verdict_by_records(struct verdict *v, const struct summary *s, const struct
         find_switched(v, s, e, i);
         judge_stray(v, s, e, i);
         verdict_judge_hung(v, s, e, i);
+        verdict_judge_unseen(v, s, e, i);
         if (e->limits[i].metric < 0 || experiment_limit_is_on_interval(e, &e->limits[i]))
             continue;
         judge_missed(v, s, e, i, &e->metrics[e->limits[i].metric]);

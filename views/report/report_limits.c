@@ -305,6 +305,7 @@ static void limit_object(struct rows *w, const struct report *r, const void *ite
     json_int(j, "endless_ns", v->endless);
     json_int(j, "open_ns", v->open ? report_open_ns(r, v->open) : 0);
     json_uint(j, "missed", v->missed);
+    json_text(j, "unseen", v->unseen ? v->unseen->text : NULL);
     json_bool(j, "switched_off", v->switched);
     json_double(j, "stray", v->strays ? v->stray : (double)NAN);
     json_known_int(j, "stray_at_ns", v->stray_at > 0, report_run_time(r, v->stray_on, v->stray_at));

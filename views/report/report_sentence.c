@@ -240,6 +240,8 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
         fputs(joint, out);
         say_stray(r, i, out);
     }
+    if (l->unseen && l->judged > 0)
+        fprintf(out, ": %.*s (%s)", (int)strcspn(l->unseen->text, ":"), l->unseen->text, l->unseen->code);
     if (l->blurred && l->judged > 0)
         fprintf(out, ": its values are of %s each (adapt.every), longer than its window",
                 units_duration(r->experiment->adapt.every).s);
@@ -250,7 +252,7 @@ void report_unknown(const struct report *r, size_t i, FILE *out)
     const struct verdict_limit *l = &r->verdict->limits[i];
     bool running = r->verdict->run == RUN_RUNNING;
     bool is_open = l->unjudged > 0 || l->missed > 0 || l->switched || l->killed || l->silent || l->endless || l->open ||
-                   (l->blurred && l->judged > 0);
+                   ((l->blurred || l->unseen) && l->judged > 0);
     bool so_far = l->judged > 0 && !is_open && !l->strays && l->share <= r->experiment->limits[i].tolerance;
     fprintf(out,
             so_far && r->verdict->partial              ? "%s held as far as is known here"
