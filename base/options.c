@@ -265,7 +265,8 @@ int options_misuse(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    plain_text(text);
+    if (!strchr(format, '\n')) /* what has several lines is our own */
+        plain_text(text);
     fprintf(stderr, "%s: %s\nTry '%s --help'.\n", program, text, program);
     return EXIT_USAGE;
 }
