@@ -63,6 +63,7 @@ struct interval {
     double share;
     int64_t window, reach; /* ns: how long an entry is remembered */
     bool tumbles;
+    bool has_field;        /* records match by a field: one without a value of it may belong to any */
     struct entry *entries; /* a ring of `memory` */
     uint32_t head, used;
     struct mark *marks;
@@ -148,6 +149,7 @@ int interval_new(const struct experiment_metric *metric, int64_t wait, struct in
     in->share = metric->share;
     in->window = metric->window;
     in->tumbles = metric->tumbles;
+    in->has_field = metric->interval.match != NULL;
     in->reach = saturate_ns(saturate_add(metric->window, wait));
     in->slab = in->positions * in->memory;
     in->free = NONE;
@@ -642,6 +644,9 @@ void interval_add(struct interval *in, const struct interval_event *event, int64
     in->counts.records++;
     if (event->key.more == 0) {
         in->counts.keyless++;
+        if (in->has_field) /* it is as good as lost */
+            interval_lost(in, event->position, event->end, saturate_sub(new.time, new.bound),
+                          saturate_add(new.time, new.bound), 1, now);
         return;
     }
     if (is_end(in, &new) && (new.series = series_of(in, event->end)) == NONE) {

@@ -84,7 +84,7 @@ struct interval_counts {
     uint64_t records;  /* that came */
     uint64_t matched;  /* ends with a value */
     uint64_t negative; /* ends whose time is before that of their beginning, beyond the bound */
-    uint64_t keyless;  /* records whose key matches none */
+    uint64_t keyless;  /* records whose key matches none; where they match by a field, they count as lost, too */
     uint64_t crowded;  /* records that INTERVAL_SAME_KEY_MAX or INTERVAL_ENDS_MAX, or want of memory, left out */
     uint64_t repeated[INTERVAL_POSITIONS_MAX];
     uint64_t beginnings[INTERVAL_CAUSES], ends[INTERVAL_CAUSES]; /* forgotten without their counterpart */

@@ -26,7 +26,8 @@
 
 enum { RECORDS_MOST = 20000000, STEPS_MOST = 2000000, LOOK_EVERY = 1024 };
 
-static const char left_open[] = "lost records, ends without a beginning, or the bounds of the clocks leave it open";
+static const char left_open[] =
+    "lost records, those without a value to match, ends without a beginning, or the bounds of the clocks leave it open";
 
 /* A limit that is judged. */
 struct interval_judge {

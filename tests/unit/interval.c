@@ -381,3 +381,27 @@ TEST_WITH(NULL, end, a_record_without_a_key_matches_none)
     assert_int_equal(interval_counts(in).keyless, 2);
     assert_false(is_known_at(0));
 }
+
+/* A text that found no room, a float that is NaN: whichever record it belongs to, how long that took is not known. */
+TEST_WITH(NULL, end, a_record_without_a_value_of_the_field_leaves_it_open)
+{
+    for (uint32_t position = 0; position < 2; position++) {
+        bool holds;
+        begin(2, METRIC_MAX);
+        interval_free(in);
+        metric.interval.match = (char *)"name";
+        assert_int_equal(interval_new(&metric, CLOCK_S, &in), 0);
+        add(0, 1, 0, 0);
+        add(1, 1, 0, 10 * MS);
+        struct interval_event e = event(position, 0, 0, 20 * MS, 0);
+        e.key = interval_key_of_float((double)NAN);
+        interval_add(in, &e, NOW + 20 * MS);
+        add(1, 2, 0, 30 * MS); /* its first record may be that one, or never came */
+        struct interval_value v = value_at(40 * MS);
+        assert_true(v.value == 10e6 && v.unknown == 1);
+        assert_false(interval_decides(&v, COMPARE_AT_MOST, 50e6, &holds));
+        assert_true(interval_decides(&v, COMPARE_AT_MOST, 5e6, &holds) && !holds);
+        if (position == 0)
+            end(NULL);
+    }
+}

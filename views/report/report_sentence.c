@@ -107,6 +107,15 @@ static bool hides(const struct report *r, size_t i)
            is_judged_little(l) || l->strays || l->missed > 0 || l->switched || count_endless(r, i) > 0;
 }
 
+/* Records of the interval that limit `i` is on, which have no value of the field by which they match. */
+static uint64_t count_keyless(const struct report *r, size_t i)
+{
+    const struct experiment_limit *l = &r->experiment->limits[i];
+    bool is = r->intervals.counts && experiment_limit_is_on_interval(r->experiment, l) &&
+              r->experiment->metrics[l->metric].interval.match;
+    return is ? r->intervals.counts[l->metric].keyless : 0;
+}
+
 /*
  * Behind a value that a record had: the books do not tell records that meet a metric's condition from others, nor the
  * times between them.
@@ -207,6 +216,11 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
         fprintf(out, " for %s of %s", units_duration(l->unjudged < l->total ? l->unjudged : l->total).s,
                 units_duration(l->total).s);
         joint = " and";
+    }
+    if (l->unjudged > 0 && count_keyless(r, i) > 0) {
+        fprintf(out, "%s for %s of its records, which have no value to match by", joint,
+                units_count(count_keyless(r, i)).s);
+        joint = ", and";
     }
     if (l->missed > 0 && l->judged > 0) {
         fprintf(out, "%s for %s of its records, which were lost", joint, units_count(l->missed).s);
