@@ -331,10 +331,11 @@ void evaluator_take(struct evaluator *e, int64_t now)
     e->known = false;
     e->resolution = 0;
     e->at = now;
-    uint64_t n, all = 0;
+    uint64_t n, all = 0, lowest = 0;
     if (e->rate && e->metric->kind == METRIC_COUNT) {
-        e->known = rate_number(e->rate, now, &n, &all);
+        e->known = rate_number(e->rate, now, &n, &all, &lowest);
         e->value = e->known ? (double)n : e->value;
+        e->lowest = (double)lowest;
     } else if (e->rate)
         e->known = rate_value(e->rate, now, &e->value, &e->resolution);
     else if (e->statistic)

@@ -39,9 +39,10 @@ struct evaluator {
     bool open;    /* not known, and there is a value: records of the window have not come */
     bool partial; /* not known, and `value` is that of a window that began before `since` */
     double value, resolution;
-    double joint; /* what it is in a metric of two: numbers of records are of one and the same time */
-    double least; /* of a value that is not known: it is this at least; else 0 */
-    int64_t at;   /* time of the latest record or reading in the value; meaningful where known */
+    double lowest; /* of METRIC_COUNT, where known: for a lower bound, without records older than the window */
+    double joint;  /* what it is in a metric of two: numbers of records are of one and the same time */
+    double least;  /* of a value that is not known: it is this at least; else 0 */
+    int64_t at;    /* time of the latest record or reading in the value; meaningful where known */
 };
 
 /** Starts it for `metric`, which it borrows; does nothing where it is started. Returns 0 or BEZEL_ENOMEM. */

@@ -243,10 +243,15 @@ static int64_t rate_length(const struct rate *r, const struct rate_span *s)
     return rate_at(r, s->to)->end - rate_at(r, s->from)->end;
 }
 
-/* Moves the start of the span back until it is a window long; false if there are no readings from that long ago. */
+/*
+ * Moves the start of the span back until it is a window long; false if there are no readings from that long ago.
+ * Instants jitter, so ten of 100 ms may be a little less than 1 s: an eleventh would hide the least of windows of 1 s.
+ * A rate is as true of a grain less; of numbers rate_lowest() leaves the excess out.
+ */
 static bool rate_widen(const struct rate *r, struct rate_span *s)
 {
-    while (rate_length(r, s) < r->window) {
+    int64_t grain = r->parts ? 0 : r->window / RATE_GRAINS;
+    while (rate_length(r, s) < r->window - grain) {
         if (s->from == rate_oldest(r) || rate_at(r, s->from - 1)->end < r->since)
             return false;
         s->missing += rate_missing(r, s->from--);
@@ -381,7 +386,24 @@ static uint64_t rate_outside(const struct rate *r, const struct rate_span *span)
     return all - most;
 }
 
-bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all)
+/*
+ * The number of a span's records without those that, by their own times, are older than a window at its end: they are
+ * among those of its first mark. Of these, what has not come counts.
+ */
+static uint64_t rate_lowest(const struct rate *r, const struct rate_span *span, uint64_t all)
+{
+    const struct rate_mark *first = rate_at(r, span->from + 1);
+    int64_t length = rate_part_length(r), since = (rate_at(r, span->to)->end - r->window) / length,
+            last = first->end / length + 1;
+    uint64_t of_first = r->is_chosen ? first->records : first->attempts - rate_at(r, span->from)->attempts, kept = 0;
+    for (int64_t i = since > last - RATE_PARTS ? since : last - RATE_PARTS; i <= last; i++)
+        kept += rate_part_at(r, i)->number == i ? rate_part_at(r, i)->records : 0;
+    uint64_t missing = rate_missing(r, span->from + 1);
+    kept += !r->is_chosen && (int64_t)missing > 0 ? missing : 0;
+    return of_first > kept ? all - (of_first - kept) : all;
+}
+
+bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all, uint64_t *lowest)
 {
     struct rate_span span;
     if (!rate_latest(r, now, &span) || (r->is_chosen && !rate_complete(r, &span)))
@@ -389,6 +411,7 @@ bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all)
     *all = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
     uint64_t outside = r->parts ? rate_outside(r, &span) : 0;
     *n = *all - (outside < *all ? outside : *all); /* more than there are: a writer invents times */
+    *lowest = r->parts ? rate_lowest(r, &span, *all) : *all;
     return true;
 }
 

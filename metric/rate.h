@@ -89,9 +89,10 @@ bool rate_value(const struct rate *r, int64_t now, double *per_second, double *r
  * back to a reading, so it is longer than `window`. With rate_refine() it is the most of any part of it that is
  * `window` long, to 2 / RATE_FINE of that: no time goes unobserved, and no record counts that is further away. Records
  * whose times are not known, as they are late or lost, count all the same. False, and nothing written, where the rate
- * is unknown. *all: the number in all of the latest window, as far as it reaches back.
+ * is unknown. *all: the number in all of the latest window, as far as it reaches back. *lowest: with rate_refine() of
+ * the part of it that is its last `window`, to 3 / RATE_FINE of that; else as *all.
  */
-bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all);
+bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all, uint64_t *lowest);
 
 /** Whether it is of chosen records, and unknown since not all that the counter counted came (yet). */
 bool rate_is_open(const struct rate *r, int64_t now);

@@ -156,10 +156,11 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
     const struct evaluator *r = &p->readings[metric];
     int64_t silent = agent_metric_silence(agent, p, metric, now);
     bool at_most = agent->experiment->limits[limit].compare == COMPARE_AT_MOST;
+    bool is_number = agent->experiment->metrics[metric].kind == METRIC_COUNT;
     bool of_node = p == &agent->node, misses = of_node && agent_misses(agent, metric, at_most, now);
     bool known = r->known || agent_breaks_early(agent, &agent->experiment->limits[limit], r);
     struct limit_judge_value v = {.known = known && !misses && (!of_node || agent_is_anew(agent, metric, now)),
-                                  .value = r->value,
+                                  .value = is_number && !at_most ? r->lowest : r->value,
                                   .resolution = r->resolution,
                                   .least = of_node ? agent_at_least(agent, metric, now) : r->least};
     v.open = !v.known && (r->open || agent_is_blind(agent, p, metric) || (misses && agent_is_watched(agent, metric)));

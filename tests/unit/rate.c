@@ -64,8 +64,8 @@ TEST(is_unknown_until_a_window_after_the_reading_that_found_the_first_record)
     rate_count(r, 0, 3 * CLOCK_S);
     expect_unknown(r, 3 * CLOCK_S);
     rate_count(r, 2, 4 * CLOCK_S);
-    rate_count(r, 10, 5 * CLOCK_S - 1);
-    expect_unknown(r, 5 * CLOCK_S - 1);
+    rate_count(r, 10, 5 * CLOCK_S - CLOCK_S / RATE_GRAINS - 1);
+    expect_unknown(r, 5 * CLOCK_S - CLOCK_S / RATE_GRAINS - 1);
     rate_count(r, 11, 5 * CLOCK_S);
     expect(r, 5 * CLOCK_S, 9, 1);
     rate_free(r);
@@ -332,7 +332,7 @@ static struct history {
 static int window_start(int end)
 {
     int start = end;
-    while (start >= 0 && past.read_at[end] - past.read_at[start] < past.window)
+    while (start >= 0 && past.read_at[end] - past.read_at[start] < past.window - past.window / RATE_GRAINS)
         start--;
     return start >= 0 && past.counted[start] > 0 ? start : -1;
 }
@@ -493,21 +493,25 @@ static uint64_t most_within(const int64_t *times, int n, int64_t from, int64_t t
 static void number_is_that_of_a_window(uint64_t *seed, int64_t window, int64_t late, int lost)
 {
     struct rate *r = fresh(window);
-    int64_t times[PLAN_MOST], now = 0, before = 0;
+    int64_t times[PLAN_MOST], now = 0, before = 0, part = window / RATE_FINE;
     int n = 0, missing = 0, made = 0;
     assert_int_equal(rate_refine(r), 0);
     for (int64_t t = 0; n < PLAN_MOST && t < 20 * CLOCK_S; n++)
         times[n] = t += 1 + (int64_t)(seed_next(seed) % (20 * CLOCK_MS));
     rate_count(r, 0, 0);
     while ((now += 100 * CLOCK_MS + (late > 0 ? (int64_t)(seed_next(seed) % (uint64_t)late) : 0)) < times[n - 1]) {
-        uint64_t got, all, least, most;
+        uint64_t got, all, least, most, lowest;
         for (; times[made] <= now; made++)
             if (lost > 0 && seed_next(seed) % (uint64_t)lost == 0)
                 missing++;
             else
                 rate_record(r, times[made]);
         rate_count(r, (uint64_t)made, now);
-        if (rate_number(r, now, &got, &all) && before > 2 * window) {
+        if (rate_number(r, now, &got, &all, &lowest) && before > 2 * window) {
+            assert_true(lowest >= most_within(times, made, now - window, now, window));
+            most = most_within(times, made, now - window - part, now, INT64_MAX / 2) +
+                   most_within(times, made, 0, now, 2 * part + 2); /* of parts at its begin */
+            assert_true(lowest <= all && lowest <= most + (uint64_t)missing);
             least = most_within(times, made, now - window, now, window); /* the last window, at least */
             most =
                 most_within(times, made, 0, now, window + window / 16) + 2 + (uint64_t)missing; /* of ends of parts */
@@ -532,7 +536,7 @@ TEST(a_number_of_records_is_that_of_a_window_however_late_it_is_read)
 /* A burst between two windows that end at readings is in a window, too. */
 TEST(no_time_between_windows_goes_unobserved)
 {
-    uint64_t n, all;
+    uint64_t n, all, lowest;
     struct rate *r = fresh(100 * CLOCK_MS);
     assert_int_equal(rate_refine(r), 0);
     rate_count(r, 1, CLOCK_S);
@@ -542,9 +546,47 @@ TEST(no_time_between_windows_goes_unobserved)
     rate_record(r, 2 * CLOCK_S + 350 * CLOCK_MS);
     rate_record(r, 2 * CLOCK_S + 800 * CLOCK_MS);
     rate_count(r, 8, 3 * CLOCK_S);
-    assert_true(rate_number(r, 3 * CLOCK_S, &n, &all));
+    assert_true(rate_number(r, 3 * CLOCK_S, &n, &all, &lowest));
+    assert_int_equal(lowest, 0);
     assert_true(n >= 6 && n <= 8 && all == 7); /* parts older than four windows are not kept */
     rate_free(r);
+}
+
+/*
+ * Bursts, with silences a little longer than the window between them, read at instants of a tenth of it that jitter: a
+ * window that no record lies in is never judged by one that reaches back to the burst before.
+ */
+TEST(a_silence_a_little_longer_than_the_window_is_seen_however_instants_jitter)
+{
+    enum { JITTER = 300 * 1000 };
+    uint64_t seed = seed_start(), made = 0, seen[2] = {0};
+    struct rate *r = fresh(CLOCK_S), *number = fresh(CLOCK_S);
+    int64_t last = 0, next = CLOCK_MS;
+    assert_int_equal(rate_refine(number), 0);
+    for (int i = 0; i < 2000; i++) {
+        int64_t now = CLOCK_S + i * 100 * CLOCK_MS + (int64_t)(seed_next(&seed) % JITTER);
+        for (; next <= now; next += ++made % 100 ? CLOCK_MS : 1040 * CLOCK_MS) {
+            rate_record(r, last = next);
+            rate_record(number, next);
+        }
+        rate_count(r, made, now);
+        rate_count(number, made, now);
+        double value, resolution;
+        uint64_t n, all, lowest;
+        if (i < 20)
+            continue;
+        assert_true(rate_value(r, now, &value, &resolution));
+        assert_true(rate_number(number, now, &n, &all, &lowest));
+        bool silent = now - last > CLOCK_S + JITTER, clearly = now - last > CLOCK_S + CLOCK_S / RATE_FINE;
+        assert_true(!silent || value == 0);
+        assert_true(!clearly || lowest == 0);
+        seen[0] += silent;
+        seen[1] += clearly;
+    }
+    assert_in_range(seen[0], 20, 200);
+    assert_in_range(seen[1], 20, 200);
+    rate_free(r);
+    rate_free(number);
 }
 
 TEST(equals_its_definition_over_random_histories)
