@@ -119,11 +119,7 @@ static void judge_silent(struct verdict *v, const struct summary *s, const struc
     }
 }
 
-/*
- * For how long `o` was open: to the end of its process, or to the last that is known of its node; until the run began
- * to end, at most, since the end is no violation.
- */
-static int64_t open_time(const struct verdict *v, const struct summary *s, const struct builtin_open *o)
+int64_t verdict_open_ns(const struct verdict *v, const struct summary *s, const struct builtin_open *o)
 {
     if (o->since <= 0 || o->node >= s->node_count)
         return 0;
@@ -238,7 +234,7 @@ static void judge_open(struct verdict *v, const struct summary *s, const struct 
         judge_open(v, s, e, i, &e->metrics[experiment_metric_operand(e, m, operand)]);
     for (size_t k = 0; k < s->open_count && m->aspect; k++) {
         const struct builtin_open *o = &s->open_spans[k];
-        int64_t lasted = open_time(v, s, o);
+        int64_t lasted = verdict_open_ns(v, s, o);
         double over = strcmp(o->aspect, m->aspect) == 0 ? (double)lasted - open_matters(is, s, e, i, m, o) : 0;
         if (over <= 0 || over < (double)l->persistence ||
             (double)is->violated + over <= l->tolerance * (double)is->judged)

@@ -15,11 +15,9 @@ const char *report_open_until(const struct report *r, const struct builtin_open 
     return r->verdict->run == RUN_RUNNING ? "so far" : "until the run ended";
 }
 
-/* It is recorded once as open, so what is open has lasted until the last sign of the run. */
 int64_t report_open_ns(const struct report *r, const struct builtin_open *o)
 {
-    int64_t recorded = o->at - o->since, last = r->verdict->duration - report_run_time(r, o->node, o->since);
-    return o->state != OPEN_LEFT && last > recorded ? last : recorded;
+    return verdict_open_ns(r->verdict, r->summary, o);
 }
 
 static void open_row(struct rows *w, const struct report *r, const void *item)

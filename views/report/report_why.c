@@ -41,7 +41,7 @@ static int64_t later(int64_t a, int64_t b)
 /* When process `p` ended, on its node's clock, or the latest that is known of it. */
 static int64_t end_of(const struct summary *s, const struct summary_process *p, bool *left)
 {
-    int64_t end = p->state == PROCESS_RUNNING ? s->nodes[p->node].last_at : INT64_MIN;
+    int64_t end = p->state == PROCESS_RUNNING ? s->nodes[p->node].last_at : INT64_MIN, found = INT64_MIN;
     for (size_t b = 0; b < p->book_count; b++)
         end = p->books[b].stored ? later(end, p->books[b].last_ns) : end;
     for (size_t i = 0; i < s->program_count; i++) {
@@ -54,9 +54,9 @@ static int64_t end_of(const struct summary *s, const struct summary_process *p, 
         if (o->node != p->node || (uint64_t)o->instance != p->instance)
             continue;
         *left = true;
-        end = later(end, o->at);
+        *(o->state == OPEN_LEFT ? &found : &end) = later(o->state == OPEN_LEFT ? found : end, o->at);
     }
-    return end;
+    return found > INT64_MIN ? found : end; /* the verdict goes by when it was found */
 }
 
 /* Adds process number `i`, and what is open in it. The end of the run itself is no end that counts. */

@@ -11,7 +11,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-enum { OPEN_SHOWN = 3 };
+enum { OPEN_SHOWN = 3, INSIDE_SHOWN = 3 };
 
 int64_t why_between(const struct why_question *q, int64_t node_row, int64_t process_row)
 {
@@ -121,13 +121,43 @@ static const char *waits_for(const char *reason)
     return "something else";
 }
 
+static bool is_same(const struct why_open *a, const struct why_open *b)
+{
+    return strcmp(a->span, b->span) == 0 && strcmp(a->reason, b->reason) == 0;
+}
+
+/* The number of those like `o` that instance `i` was in; 0: `o` is not the first of them. */
+static size_t count_like(const struct why_question *q, const struct slow_instance *i, const struct why_open *o)
+{
+    const struct why_open *other;
+    size_t n = 0;
+    for (size_t k = 0; (other = next(q, i, false, &k)) != NULL;) {
+        if (n == 0 && is_same(other, o) && other != o)
+            return 0;
+        n += is_same(other, o);
+    }
+    return n;
+}
+
 static void put_inside(const struct why_question *q, const struct slow_instance *i, FILE *out)
 {
     const struct why_open *o;
-    const char *joint = "; it was in";
-    for (size_t k = 0; (o = next(q, i, false, &k)) != NULL; joint = ", in")
-        fprintf(out, "%s %s%s%s", joint, o->span, *o->reason ? ", which waits for " : "",
-                *o->reason ? waits_for(o->reason) : "");
+    size_t shown = 0, more = 0, n;
+    for (size_t k = 0; (o = next(q, i, false, &k)) != NULL;) {
+        if ((n = count_like(q, i, o)) == 0)
+            continue;
+        if (shown == INSIDE_SHOWN) {
+            more += n;
+            continue;
+        }
+        fprintf(out, "%s %s", shown++ ? ", in" : "; it was in", o->span);
+        if (n > 1)
+            fprintf(out, " %zu times", n);
+        if (*o->reason)
+            fprintf(out, ", which waits for %s", waits_for(o->reason));
+    }
+    if (more > 0)
+        fprintf(out, ", and in %zu more", more);
 }
 
 static void put_one(const struct why_page *p, const struct why_answer *a, const struct slow_instance *i, FILE *out)
