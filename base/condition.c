@@ -46,7 +46,7 @@ static bool read_text(const char *value, struct condition *c, bool *quoted)
     size_t n = strlen(value);
     while (n > 0 && strchr(" \t", value[n - 1]))
         n--;
-    *quoted = n >= 2 && value[0] == '"' && value[n - 1] == '"';
+    *quoted = n >= 2 && strchr("\"'", value[0]) && value[n - 1] == value[0];
     if (*quoted)
         value++, n -= 2;
     if (n >= sizeof c->text || (n == 0 && !*quoted))

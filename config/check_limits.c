@@ -249,17 +249,15 @@ static int read_duration(const char *text, double *bound, const char **why)
     return err;
 }
 
-/* The bound of a field: a number, with a minus where it is negative, or a duration where the field is in ns. */
+/* The bound of a field: a number, or a duration where the field is a time, with a minus where it is negative. */
 static int read_number(const char *text, struct experiment_limit *l, const char **why)
 {
     const char *numeric = text + strspn(text, " \t"), *ignored;
     bool minus = *numeric == '-';
-    if (units_read_rate(numeric + minus, &l->bound, why) == 0 && !strchr(numeric, '/')) {
+    bool is_number = units_read_rate(numeric + minus, &l->bound, why) == 0 && !strchr(numeric, '/');
+    if (is_number || read_duration(numeric + minus, &l->bound, &ignored) == 0) {
         l->bound = minus ? -l->bound : l->bound;
-        return 0;
-    }
-    if (read_duration(text, &l->bound, &ignored) == 0) {
-        l->unit = UNIT_DURATION;
+        l->unit = is_number ? l->unit : UNIT_DURATION;
         return 0;
     }
     *why = "a number is expected, or a duration if the field is a time; there are no other units";

@@ -134,10 +134,11 @@ static const char forms[] =
 /* The place of `word`, with blanks around it, outside of quotes; NULL: none. */
 static const char *find_word(const char *text, const char *word)
 {
-    bool quoted = false;
-    for (; *text; text++) {
-        quoted ^= *text == '"';
-        if (!quoted && strncmp(text, word, strlen(word)) == 0)
+    const char *before = " ", *end;
+    for (; *text; before = text++) {
+        if (strchr("\"'", *text) && strchr(" \t=<>", *before) && (end = strchr(text + 1, *text)))
+            text = end;
+        else if (strncmp(text, word, strlen(word)) == 0)
             return text;
     }
     return NULL;

@@ -158,8 +158,9 @@ TEST(bounds_are_read_with_sign_and_unit)
         const char *bound;
         double value;
         enum experiment_unit unit;
-    } cases[] = {{"-2.5", -2.5, UNIT_NUMBER}, {"  -2.5", -2.5, UNIT_NUMBER}, {"3", 3, UNIT_NUMBER},
-                 {"0", 0, UNIT_NUMBER},       {"2 ms", 2e6, UNIT_DURATION},  {" 2 ms", 2e6, UNIT_DURATION}};
+    } cases[] = {{"-2.5", -2.5, UNIT_NUMBER},   {"  -2.5", -2.5, UNIT_NUMBER}, {"3", 3, UNIT_NUMBER},
+                 {"0", 0, UNIT_NUMBER},         {"2 ms", 2e6, UNIT_DURATION},  {" 2 ms", 2e6, UNIT_DURATION},
+                 {"-1 us", -1e3, UNIT_DURATION}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char rest[256];
         snprintf(rest, sizeof rest, "metrics: {m: {mean: v, of: a}}\nlimits: [{expect: 'm >= %s  '}]\n",

@@ -100,6 +100,8 @@ TEST(labels_and_strings_are_compared_as_texts)
     assert_true(meets("kind >= 1", SHOWN, KIND, 1) && !meets("kind >= 1", SHOWN, KIND, 0));
     assert_true(meets("codec = h264", SHOWN, CODEC, 1) && !meets("codec = h26", SHOWN, CODEC, 1));
     assert_true(meets("codec = 5", SHOWN, CODEC, 2) && meets("codec = \"5\"", SHOWN, CODEC, 2));
+    assert_true(meets("codec = 'h264'", SHOWN, CODEC, 1) && !meets("codec = 'h264", SHOWN, CODEC, 1));
+    assert_true(meets("codec = '5' ", SHOWN, CODEC, 2) && !meets("codec != '5'", SHOWN, CODEC, 2));
     assert_true(!meets("codec = h264", SHOWN, CODEC, 0) && meets("codec != h264", SHOWN, CODEC, 0)); /* no room */
     assert_true(!meets("codec > 4", SHOWN, CODEC, 2));
 }
