@@ -362,7 +362,8 @@ static int put_last_properties(struct run *r)
     if (!err)
         err = rundb_put_int(f, RUNDB_ENDED, (s->ended ? s->ended : clock_now()) + offset);
     if (!err)
-        err = rundb_put(f, "ended_by", ended_by[s->ended_by]);
+        err = rundb_put(f, "ended_by",
+                        s->ended_by == ENDED_BY_INTERRUPT && r->by_trigger ? "trigger" : ended_by[s->ended_by]);
     if (!err)
         err = rundb_put_int(f, "outcome", run_state_exit_code(s, EXIT_OK));
     if (!err && r->undrained)

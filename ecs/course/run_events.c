@@ -314,6 +314,7 @@ static void take_firing(struct run *r, uint32_t d, const struct message_firing *
     if (!experiment_trigger_action(t, ACT_STOP))
         return;
     console_event(&r->console, "BEZEL-RUN-STOP", "stopped by a trigger: %s on node %s", t->when, node);
+    r->by_trigger = !r->state.interrupted;
     run_feed(r, &(struct state_event){.type = EVENT_INTERRUPT});
 }
 

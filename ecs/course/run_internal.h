@@ -60,6 +60,7 @@ struct run {
     struct sut_processes sut;
     struct launcher launcher;
     struct start_plan plan; /* of the programs in `sut`, with the same indices */
+    bool by_trigger;        /* one asked for its end, and nobody before */
     bool launching;         /* programs are to be started */
     bool launcher_lost;
     enum message_ending ending; /* how programs are ended, once they are */

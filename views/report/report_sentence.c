@@ -42,6 +42,8 @@ static void say_run(const struct report *r, FILE *out)
     else if (r->verdict->run == RUN_ABORTED)
         fprintf(out, "%s was aborted at %s, %s after its start; later events are unknown; until then: ", name,
                 date_text(r->verdict->started + r->verdict->duration).s, took.s);
+    else if (ended_by && strcmp(ended_by, "trigger") == 0)
+        fprintf(out, "%s was stopped by a trigger after %s: ", name, took.s);
     else if (ended_by && strcmp(ended_by, "interrupt") == 0)
         fprintf(out, "%s was interrupted after %s: ", name, took.s);
     else if (r->verdict->failed)
@@ -269,10 +271,10 @@ void report_unknown(const struct report *r, size_t i, FILE *out)
                    ((l->blurred || l->unseen) && l->judged > 0);
     bool so_far = l->judged > 0 && !is_open && !l->strays && l->share <= r->experiment->limits[i].tolerance;
     fprintf(out,
-            so_far && r->verdict->partial              ? "%s held as far as is known here"
-            : so_far && r->verdict->run == RUN_ABORTED ? "%s held as far as it was judged"
-            : running && !is_open                      ? "%s is not judged yet"
-                                                       : "%s could not be judged",
+            so_far && r->verdict->partial ? "%s held as far as is known here"
+            : so_far && !running  ? "%s held as far as it was judged" /* why no further is said behind the books */
+            : running && !is_open ? "%s is not judged yet"
+                                  : "%s could not be judged",
             report_limit_text(r, (int64_t)i));
     say_unjudged_of(r, i, out);
     if (l->judged == 0)
