@@ -3,6 +3,7 @@
 #include "bezeld/launch/unix_socket.h"
 
 #include "base/log.h"
+#include "base/peer.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -34,13 +35,8 @@ static int give_up(int *fd, int error)
 /* Whether the process at the other end is of this user, or root's. */
 static bool is_ours(int fd, uid_t *user)
 {
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-    *user = (uid_t)-1;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-        return false;
-    *user = peer.uid;
-    return peer.uid == geteuid() || peer.uid == 0;
+    *user = peer_user(fd);
+    return *user != (uid_t)-1 && (*user == peer_self() || *user == 0);
 }
 
 int unix_socket_listen(int folder, const char *name, int *fd)

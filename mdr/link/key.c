@@ -170,7 +170,7 @@ static int take_roles(struct lines *l, unsigned *set, const char **why)
         word = blank ? (size_t)(blank - (rest + i)) : n - i;
         unsigned role = key_role(rest + i, word);
         if (!role) {
-            *why = "'roles:' holds an unknown role: the roles are observe, control and launch";
+            *why = "'roles:' holds an unknown role: the roles are observe, control, launch and read";
             return BEZEL_EMALFORMED;
         }
         *set |= role;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/peer.h"
 #include "mdr/link/link_internal.h"
 #include "mdr/link/zap.h"
 
@@ -215,7 +216,7 @@ static int bind_tcp(struct link *link, const char *endpoint)
  */
 static int bind_path(struct link *link, const char *endpoint)
 {
-    const uid_t users[] = {geteuid(), 0};
+    const uid_t users[] = {peer_self(), 0};
     for (size_t i = 0; i < sizeof users / sizeof *users; i++)
         (void)!zmq_setsockopt(link->socket, ZMQ_IPC_FILTER_UID, &users[i], sizeof users[i]);
     mode_t before = umask(0177);

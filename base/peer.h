@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Who is at the other end of a socket with a path, by the kernel (SO_PEERCRED). */
+#ifndef BEZEL_BASE_PEER_H
+#define BEZEL_BASE_PEER_H
+
+#include <sys/types.h>
+
+/** The user of the process that connected, or made the pair, `fd`; (uid_t)-1: it is not known. */
+uid_t peer_user(int fd);
+
+/**
+ * This process's own user, as peers are told: geteuid() says another one where a library stands in for it, as under
+ * fakeroot(1).
+ */
+uid_t peer_self(void);
+
+#endif
