@@ -61,6 +61,8 @@ static void warn_blind_aspect(struct reader *r, const struct tree *t, const stru
                               const struct experiment_metric *m, const char *aspect)
 {
     const char *match = find_match(e->sensing.off, aspect);
+    if (triggers_turn_on(e, aspect, !experiment_metric_reads_records(m)))
+        return;
     if (!match && experiment_metric_reads_records(m) && (match = find_match(e->sensing.count, aspect)))
         reader_warn(r, t,
                     "the metric stays unknown: pattern %s in sensing.aspects.count leaves no records of this aspect",

@@ -481,6 +481,17 @@ static bool is_turned_on(const struct experiment *e, const struct experiment_tri
     return on;
 }
 
+bool triggers_turn_on(const struct experiment *e, const char *aspect, bool counted)
+{
+    bool on = false;
+    for (uint32_t i = 0; i < e->trigger_count; i++)
+        for (uint32_t k = 0; k < e->triggers[i].action_count; k++) {
+            int mode = mode_of(&e->triggers[i].actions[k], aspect);
+            on = on || mode == MODE_ON || (counted && mode == MODE_COUNT);
+        }
+    return on;
+}
+
 /* The triggers that can fire, bit i for trigger i: their aspects are on, or turned on by others that can. */
 static uint64_t find_firing(const struct experiment *e)
 {

@@ -19,6 +19,9 @@ void triggers_check(struct reader *r, const struct tree *root, struct experiment
 /** Warns about triggers of a file without errors. */
 void triggers_warn(struct reader *r, const struct tree *root, const struct experiment *e);
 
+/** Whether an action of a trigger has `aspect` recorded; `counted`: or counted. */
+bool triggers_turn_on(const struct experiment *e, const char *aspect, bool counted);
+
 /** Prints the section; nothing where there is no trigger. */
 void triggers_print(const struct experiment *e, FILE *out);
 

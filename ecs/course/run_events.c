@@ -415,7 +415,7 @@ static void report_given_up(struct run *r, uint32_t d, enum state_phase before)
         return;
     console_error(&r->console, "BEZEL-RUN-DAEMON", "%s ended %d times within %s and is given up%s; its log: %s",
                   daemon->name, STATE_RESTARTS + 1, units_duration(STATE_RESTART_SPAN).s,
-                  run_state_is_inner(&r->state, d) ? ": what was connected to it goes to its next parent"
+                  run_state_is_inner(&r->state, d) ? ": what was connected to it goes to its next parent, if it has one"
                                                    : ", with the records that it had not passed on",
                   daemon_log(daemon));
 }

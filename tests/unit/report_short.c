@@ -237,3 +237,20 @@ TEST(the_short_text_leaves_out_what_explains_nothing)
     assert_non_null(strstr(text, "\nClocks compared\n  desk1: 7 exchanges of times contradicted "));
     free(text);
 }
+
+/* However far the window reaches back: before the first record there is nothing. */
+TEST(commands_around_a_violation_begin_with_the_records)
+{
+    for (int64_t window = CLOCK_S; window <= 3600 * CLOCK_S; window *= 3600) {
+        struct history_violation violation = {0, 0, sample_time(2), sample_time(3), false, 24, 28};
+        struct sample s;
+        sample_held(&s);
+        s.metrics[0].window = window;
+        s.rows[0] = sample_row(0, 0, 1, 7);
+        s.summary.violations = &violation;
+        s.summary.violation_count = 1;
+        char *text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
+        assert_non_null(strstr(text, window == CLOCK_S ? "from 0.900 s to 3.000 s" : "from 0.500 s to 3.000 s"));
+        free(text);
+    }
+}

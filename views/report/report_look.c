@@ -54,6 +54,20 @@ static void narrow(const struct report *r, struct look *look)
     }
 }
 
+/* The run's time of the first record that is stored of all that there are. */
+static int64_t first_record(const struct report *r)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < r->summary->process_count; i++) {
+        const struct summary_process *p = &r->summary->processes[i];
+        for (size_t b = 0; b < p->book_count; b++) {
+            int64_t at = p->books[b].stored ? report_run_time(r, p->node, p->books[b].first_ns) : first;
+            first = at < first ? at : first;
+        }
+    }
+    return first;
+}
+
 /* False: there is no violation of limit `limit` to look at. */
 static bool find_look(const struct report *r, size_t limit, struct look *look)
 {
@@ -73,6 +87,9 @@ static bool find_look(const struct report *r, size_t limit, struct look *look)
     look->until = look->violation->end;
     narrow(r, look);
     look->from = saturate_add(look->from, -experiment_limit_window(r->experiment, l) - r->experiment->adapt.every);
+    int64_t first = first_record(r), from = report_run_time(r, look->violation->node, look->from);
+    if (first > from && first <= report_run_time(r, look->violation->node, look->until))
+        look->from += first - from; /* the window reaches back to where there is nothing */
     return true;
 }
 
