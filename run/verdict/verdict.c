@@ -191,14 +191,6 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
     }
 }
 
-/* For how long a limit's row tells nothing new: a global one tells of all nodes. */
-static int64_t row_unheard(const struct verdict *v, const struct summary *s, const struct experiment *e,
-                           const struct builtin_limit *row)
-{
-    const struct summary_node *n = row->epoch > 0 ? verdict_unheard_node(v, s, e) : &s->nodes[row->node];
-    return n ? verdict_unheard(v, s, e, n) : 0;
-}
-
 /* Of several managers' rows, a gap is in the first that goes on behind it. */
 static bool is_in(const struct summary *s, const struct history_gap *g, const struct builtin_limit *row)
 {
@@ -256,7 +248,7 @@ static struct verdict_limit judge_row(const struct verdict *v, const struct summ
     struct verdict_limit r = no_verdict(row->node);
     r.judged = saturate_add(row->held, row->violated);
     r.violated = row->violated;
-    int64_t unheard = row_unheard(v, s, e, row);
+    int64_t unheard = verdict_row_unheard(v, s, e, row);
     r.unjudged = saturate_add(row->unjudged, unheard);
     r.total = saturate_add(saturate_add(r.judged, row->settling), saturate_add(row->unknown, unheard));
     r.again = judged_again(s, row);

@@ -174,6 +174,13 @@ int64_t verdict_unheard(const struct verdict *v, const struct summary *s, const 
 const struct summary_node *verdict_unheard_node(const struct verdict *v, const struct summary *s,
                                                 const struct experiment *e);
 
+/**
+ * For how long the row of a limit tells nothing new, likewise. A global one tells of all nodes, and is not new either
+ * if its manager is not heard. Pure.
+ */
+int64_t verdict_row_unheard(const struct verdict *v, const struct summary *s, const struct experiment *e,
+                            const struct builtin_limit *row);
+
 /** Whether a node of a run that goes on has told nothing of limits yet, and is not heard, or never joined. Pure. */
 bool verdict_lacks_node(const struct verdict *v, const struct summary *s, const struct experiment *e);
 

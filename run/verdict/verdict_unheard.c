@@ -41,6 +41,29 @@ const struct summary_node *verdict_unheard_node(const struct verdict *v, const s
     return most;
 }
 
+/* What its managers said last of a global limit. */
+static int64_t manager_unheard(const struct verdict *v, const struct summary *s, const struct experiment *e,
+                               const struct builtin_limit *row)
+{
+    int64_t last = row->at ? INT64_MIN : v->now;
+    for (const struct builtin_limit *l = s->limits; l < s->limits + s->limit_count; l++)
+        if (l->epoch > 0 && l->limit == row->limit && saturate_add(l->at, s->nodes[l->node].ahead) > last)
+            last = saturate_add(l->at, s->nodes[l->node].ahead);
+    int64_t unheard = saturate_sub(v->now, last);
+    bool counts = v->run == RUN_RUNNING && s->nodes[row->node].open && unheard > verdict_unheard_after(e);
+    return counts ? unheard : 0;
+}
+
+int64_t verdict_row_unheard(const struct verdict *v, const struct summary *s, const struct experiment *e,
+                            const struct builtin_limit *row)
+{
+    if (row->epoch == 0)
+        return verdict_unheard(v, s, e, &s->nodes[row->node]);
+    const struct summary_node *n = verdict_unheard_node(v, s, e);
+    int64_t nodes = n ? verdict_unheard(v, s, e, n) : 0, manager = manager_unheard(v, s, e, row);
+    return nodes > manager ? nodes : manager;
+}
+
 static bool has_row(const struct summary *s, uint32_t node)
 {
     bool has = false;

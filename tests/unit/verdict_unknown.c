@@ -165,6 +165,35 @@ TEST(nor_do_limits_of_all_nodes_or_where_a_node_told_nothing)
     }
 }
 
+/* Its manager may be stopped while all nodes are heard; another one may have followed. */
+TEST(a_limit_of_all_nodes_does_not_hold_by_what_its_manager_said_long_ago)
+{
+    static const struct {
+        double first, second;
+        bool open, held;
+    } cases[] = {{9, 0, true, true}, {3, 0, true, false}, {3, 9, true, true}, {3, 6, true, false}, {3, 0, false, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.properties[2] = (struct summary_property){"nothing", ""};
+        s.nodes[0].open = cases[i].open;
+        s.limits[0].global = true;
+        s.experiment.limit_count = 1;
+        s.summary.limit_count = cases[i].second > 0 ? 2 : 1;
+        s.rows[1] = s.rows[0] = sample_row(0, 0, 3, 0);
+        s.rows[1].settling = s.rows[0].settling = 0;
+        s.rows[0].epoch = 1;
+        s.rows[0].at = sample_time(cases[i].first);
+        s.rows[1].epoch = 2;
+        s.rows[1].at = sample_time(cases[i].second);
+        s.rows[1].held = s.rows[1].at - s.rows[0].at;
+        s.summary.now = SAMPLE_STARTED + 10 * CLOCK_S;
+        struct verdict *v = judge(&s, true);
+        assert_int_equal(v->limits[0].is, cases[i].held ? VERDICT_HELD : VERDICT_UNKNOWN);
+        verdict_free(v);
+    }
+}
+
 /* Notes by which there may be records in no books; and others, whose loss is counted or that tell of none. */
 TEST(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books)
 {
