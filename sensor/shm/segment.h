@@ -232,8 +232,9 @@ struct segment {
     uint32_t open_told[SEGMENT_OPEN_PLACES]; /* the external sensor's: words of the spans that this run was told of */
 };
 
-/** The names of launcher processes begin with this. */
-#define SEGMENT_LAUNCHER "bezel-launch"
+/** The names of launcher processes: sessions of a service, and that of `bezel run`. */
+#define SEGMENT_LAUNCHER      "bezel-launch"
+#define SEGMENT_LAUNCHER_HERE "bezel-launcher"
 
 /**
  * A process that records and is not observed, and whose launcher is root, or its own user, and has a doorbell that it

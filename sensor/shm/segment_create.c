@@ -401,6 +401,16 @@ struct doorbell *segment_map_doorbell(const char *dir)
     return doorbell;
 }
 
+/* A program of another kind may have such a name; of our own user, a launcher stands where a doorbell is. */
+static bool is_launcher(const struct procstat *p, pid_t pid, uid_t user)
+{
+    char path[32 + sizeof DOORBELL_NAME];
+    if (strcmp(p->name, SEGMENT_LAUNCHER) != 0 && strcmp(p->name, SEGMENT_LAUNCHER_HERE) != 0)
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/cwd/" DOORBELL_NAME, (int)pid);
+    return user == geteuid() ? access(path, F_OK) == 0 : user == 0;
+}
+
 struct segment_launcher segment_find_launcher(void)
 {
     char path[32];
@@ -410,13 +420,10 @@ struct segment_launcher segment_find_launcher(void)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     pid_t pid = procstat_namespace() ? getpid() : 0;
     struct segment_launcher found = {0};
-    for (int i = 0; pid > 0 && i < ANCESTORS_MAX && procstat_read(pid, &p); pid = p.parent, i++) {
-        if (i == 0 || strncmp(p.name, SEGMENT_LAUNCHER, strlen(SEGMENT_LAUNCHER)) != 0)
-            continue;
+    for (int i = 0; !found.pid && pid > 0 && i < ANCESTORS_MAX && procstat_read(pid, &p); pid = p.parent, i++) {
         snprintf(path, sizeof path, "/proc/%d", (int)pid);
-        if (stat(path, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()))
+        if (i > 0 && stat(path, &st) == 0 && is_launcher(&p, pid, st.st_uid))
             found = (struct segment_launcher){.pid = pid, .user = st.st_uid, .start_time = p.start_time};
-        break;
     }
     pthread_setcancelstate(cancel, &cancel);
     errno = before;
