@@ -264,4 +264,7 @@ bool agent_metric(const struct agent *agent, uint32_t metric, int slot, double *
 /** What a rate or count that agent_metric() does not know is at least, since a window has not passed; else 0. */
 double agent_least(const struct agent *agent, uint32_t metric, int slot);
 
+/** Whether agent_metric() does not know it since nobody knows whether records in the window are of the metric. */
+bool agent_is_open(const struct agent *agent, uint32_t metric, int slot);
+
 #endif

@@ -498,3 +498,9 @@ double agent_least(const struct agent *agent, uint32_t metric, int slot)
     const struct agent_process *p = slot == NODE ? &agent->node : agent_process(agent, slot);
     return p && metric < agent->experiment->metric_count ? p->readings[metric].least : 0;
 }
+
+bool agent_is_open(const struct agent *agent, uint32_t metric, int slot)
+{
+    const struct agent_process *p = slot == NODE ? &agent->node : agent_process(agent, slot);
+    return p && metric < agent->experiment->metric_count && p->readings[metric].open;
+}

@@ -76,7 +76,8 @@ struct summary_chosen {
     uint32_t limit;
     size_t process;
     double min, max;
-    int64_t open; /* of an interval: since interval_reading_since() to the end of the run, ns; 0: all ended */
+    int64_t open;   /* of an interval: since interval_reading_since() to the end of the run, ns; 0: all ended */
+    double keyless; /* of an interval: the share (0 .. 1) of its records without a value of the field to match by */
 };
 
 /** What was stored, and then expired from the store (`store.keep`): it counts as stored. */

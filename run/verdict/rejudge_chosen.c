@@ -30,17 +30,34 @@ static double number_of(const struct record_item *item, const char *name)
     return NAN;
 }
 
+/* Whether record `item` meets the condition of `m`, or may: nobody knows. `*w` is of the aspect `*of`. */
+static bool may_meet(const struct experiment_metric *m, const struct record_item *item, struct where *w,
+                     const struct dict_aspect **of)
+{
+    struct packet_run run = record_item_run(item);
+    if (!m->where)
+        return true;
+    if (*of != item->aspect) {
+        *w = where_find(m->where, item->aspect);
+        *of = item->aspect;
+    }
+    return w->at != WHERE_NONE && (where_seek(w, &run, 0, true) == 0 || where_seek_open(w, &run, 0) == 0);
+}
+
 /* Whether all of them could be read. */
-static bool read_extremes(struct run_reader *reader, int64_t row, const char *field, struct summary_chosen *c)
+static bool read_extremes(struct run_reader *reader, int64_t row, const struct experiment_metric *m,
+                          struct summary_chosen *c)
 {
     struct record_item item;
+    struct where w;
+    const struct dict_aspect *of = NULL;
     int more = run_reader_look(reader, RUN_READER_ALL) == 0;
     for (uint64_t records = 0; more == 1 && (more = run_reader_next(reader, &item)) == 1;) {
         if (++records > RECORDS_MOST)
             return false;
-        if (!item.r || item.process->row != row)
+        if (!item.r || item.process->row != row || !may_meet(m, &item, &w, &of))
             continue;
-        double value = field ? number_of(&item, field) : 1; /* of a number of records: that there is one */
+        double value = m->field ? number_of(&item, m->field) : 1; /* of a number of records: that there is one */
         c->min = isfinite(value) ? fmin(c->min, value) : c->min;
         c->max = isfinite(value) ? fmax(c->max, value) : c->max;
     }
@@ -80,14 +97,14 @@ static bool find_extremes(const char *run, const struct summary *s, const struct
     struct record_filter filter = RECORD_FILTER_ALL;
     struct run_reader *reader;
     const char *why;
+    bool is_of_arrivals = experiment_metric_is_of_arrivals(m);
     filter.node = s->nodes[p->node].name;
     filter.process = p->name;
     filter.aspect = m->aspect;
-    if ((m->where && condition_read(m->where, &filter.condition, &why) != 0) ||
+    if ((m->where && is_of_arrivals && condition_read(m->where, &filter.condition, &why) != 0) ||
         run_reader_open(run, &filter, &reader) != 0)
         return false;
-    bool all = experiment_metric_is_of_arrivals(m) ? read_arrivals(reader, p->row, m, c)
-                                                   : read_extremes(reader, p->row, m->field, c);
+    bool all = is_of_arrivals ? read_arrivals(reader, p->row, m, c) : read_extremes(reader, p->row, m, c);
     run_reader_close(reader);
     return all;
 }

@@ -90,8 +90,9 @@ static bool replay_look(struct replay *r, struct summary_chosen *c)
     const struct experiment_limit *l = r->e.limits;
     bool broken = l->compare == COMPARE_AT_LEAST ? value < l->bound : value > l->bound;
     bool lasted = l->persistence == 0 || r->out->limits[0].state == LIMIT_VIOLATED;
+    bool is_open = !broken && agent_is_open(r->agent, (uint32_t)l->metric, r->of ? r->processes[0].slot : -1);
     c->min = c->max = broken && lasted ? value : (double)NAN;
-    return !r->gave_up && !replay_has_expired(r);
+    return !r->gave_up && !is_open && !replay_has_expired(r);
 }
 
 bool replay_end(const char *run, struct summary *s, const struct experiment *e, struct summary_chosen *c)

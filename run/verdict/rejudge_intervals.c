@@ -440,6 +440,9 @@ static int take_extremes(struct summary *s, const struct experiment *e, const st
         if (isnan(c.max))
             continue;
         c.open = since[e->limits[i].metric] < ended ? ended - since[e->limits[i].metric] : 0;
+        const struct interval_counts *counts = &t->counts[e->limits[i].metric];
+        if (e->metrics[e->limits[i].metric].interval.match && counts->records > 0)
+            c.keyless = (double)counts->keyless / (double)counts->records;
         if (!grow_by_one(&s->chosen, s->chosen_count, sizeof *s->chosen))
             return BEZEL_ENOMEM;
         s->chosen[s->chosen_count++] = c;

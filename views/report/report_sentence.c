@@ -138,7 +138,7 @@ static void say_end(const struct report *r, size_t i, FILE *out)
     const struct verdict_limit *l = &r->verdict->limits[i];
     fputs(" at the last record of a process", out);
     if (l->unchosen)
-        fputs(", for its records could not all be read", out);
+        fputs(", for its records are not all known", out);
     else
         fprintf(out, ", when it was %s", report_limit_value(r, (int64_t)i, l->stray).s);
     if (l->stray_at > 0)
@@ -153,8 +153,8 @@ static void say_stray(const struct report *r, size_t i, FILE *out)
         return;
     }
     if (verdict_forbids(r->experiment, &r->experiment->limits[i])) {
-        fputs(r->verdict->limits[i].unchosen ? " where its records could not all be read"
-                                             : " when a record met 'where'",
+        fputs(r->verdict->limits[i].unchosen ? " where its records are not all known"
+                                             : " when a record met 'where', or may have",
               out);
         return;
     }
@@ -219,7 +219,7 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
                 units_duration(l->total).s);
         joint = " and";
     }
-    if (l->unjudged > 0 && count_keyless(r, i) > 0) {
+    if (count_keyless(r, i) > 0) {
         fprintf(out, "%s for %s of its records, which have no value to match by", joint,
                 units_count(count_keyless(r, i)).s);
         joint = ", and";
@@ -268,7 +268,7 @@ void report_unknown(const struct report *r, size_t i, FILE *out)
     const struct verdict_limit *l = &r->verdict->limits[i];
     bool running = r->verdict->run == RUN_RUNNING;
     bool is_open = l->unjudged > 0 || l->missed > 0 || l->switched || l->killed || l->silent || l->endless || l->open ||
-                   ((l->blurred || l->unseen) && l->judged > 0);
+                   count_keyless(r, i) > 0 || ((l->blurred || l->unseen) && l->judged > 0);
     bool so_far = l->judged > 0 && !is_open && !l->strays && l->share <= r->experiment->limits[i].tolerance;
     fprintf(out,
             so_far && r->verdict->partial ? "%s held as far as is known here"
