@@ -164,6 +164,12 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
                                   .resolution = r->resolution,
                                   .least = of_node ? agent_at_least(agent, metric, now) : r->least};
     v.open = !v.known && (r->open || agent_is_blind(agent, p, metric) || (misses && agent_is_watched(agent, metric)));
+    if (v.open && experiment_metric_is_counted(&agent->experiment->metrics[metric]) && !at_most &&
+        agent->experiment->limits[limit].bound <= 0) {
+        v.known = true; /* no number of records is below 0 */
+        v.value = v.least;
+        v.resolution = 0;
+    }
     if (silent >= 0) {
         /* A number of records cannot rise by the end of a process. */
         v.of_records = !at_most || !experiment_metric_is_counted(&agent->experiment->metrics[metric]);
