@@ -185,15 +185,16 @@ static int64_t replay_last(const struct replay *r, const struct experiment_metri
 }
 
 /*
- * Whether what process `p` lost before its first stored record may count for a rate or count after `since`: then its
- * counter was read longer than the replay knows, and had a value earlier.
+ * Whether what process `p` lost before its first stored record may count after `since`, for a rate or count, or where
+ * the window in which it began has no value: then it was seen longer than the replay knows, and had a value earlier.
  */
 static bool replay_began_unseen(const struct replay *r, const struct replay_process *p,
                                 const struct experiment_metric *m, int64_t since)
 {
     int64_t full = saturate_add(p->begin, 2 * (m->window + r->e.adapt.every));
-    return experiment_metric_is_counted(m) && p->lossy && p->slot >= 0 && p->begin > r->from && since < full &&
-           replay_has_aspect(p, m->aspect);
+    bool may_be_there = p->slot >= 0 || (since < p->begin && replay_time(r, p->p->node, p->p->started) <= since);
+    return (experiment_metric_is_counted(m) || m->tumbles) && p->lossy && may_be_there && p->begin > r->from &&
+           since < full && replay_has_aspect(p, m->aspect);
 }
 
 /*
