@@ -227,6 +227,16 @@ static bool is_violated_at_an_instant(const struct experiment_limit *l, const st
     return l->kind == LIMIT_EXPECT && row->violated == 0 && row->last_violated > 0 && l->tolerance <= 0;
 }
 
+/* The violated time that counts, in ns: of a limit over all nodes, that of all its managers. */
+static int64_t counted_violated(const struct summary *s, const struct builtin_limit *l)
+{
+    int64_t sum = l->epoch == 0 ? l->violated : 0;
+    for (size_t i = 0; i < s->limit_count && l->epoch > 0; i++)
+        if (s->limits[i].limit == l->limit && s->limits[i].epoch > 0)
+            sum = saturate_add(sum, s->limits[i].violated);
+    return sum;
+}
+
 int64_t verdict_more_violated(const struct summary *s, const struct experiment *e, const struct builtin_limit *l)
 {
     int64_t sum = 0, count = 0;
@@ -237,7 +247,7 @@ int64_t verdict_more_violated(const struct summary *s, const struct experiment *
         sum = saturate_add(sum, v->end - v->begin);
         count++;
     }
-    int64_t more = saturate_sub(sum, l->violated);
+    int64_t more = saturate_sub(sum, counted_violated(s, l));
     return l->epoch <= 1 && more > (count + 1) * e->adapt.every ? more : 0;
 }
 

@@ -426,6 +426,26 @@ TEST(what_an_end_takes_back_is_told)
     }
 }
 
+/* Each manager counted its own times; the timeline has those of all. What is more is told once. */
+TEST(what_a_later_manager_counted_is_not_taken_back)
+{
+    struct sample s;
+    sample_held(&s);
+    s.limits[0].kind = LIMIT_EXPECT;
+    s.rows[0] = sample_row(0, 0, 1, 0.2);
+    s.rows[1] = sample_row(0, 0, 1, 2.4);
+    s.rows[0].epoch = 1;
+    s.rows[1].epoch = 2;
+    s.summary.limit_count = 2;
+    struct history_violation v = {.begin = sample_time(3), .end = sample_time(5.6)};
+    s.summary.violations = &v;
+    s.summary.violation_count = 1;
+    assert_int_equal(verdict_more_violated(&s.summary, &s.experiment, &s.rows[0]), 0);
+    v.end += CLOCK_S;
+    assert_in_range(verdict_more_violated(&s.summary, &s.experiment, &s.rows[0]), CLOCK_S - 1000, CLOCK_S + 1000);
+    assert_int_equal(verdict_more_violated(&s.summary, &s.experiment, &s.rows[1]), 0);
+}
+
 /* Any lost record may have been the largest one. If a tolerance allows for them, their count is there to be said. */
 TEST(lost_records_count_against_a_limit)
 {
