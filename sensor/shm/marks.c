@@ -19,11 +19,11 @@ static void take_file(int fd, uid_t user, struct doorbell *doorbell)
     struct segment_mark mark;
     char why[SEGMENT_NOTICE_BYTES];
     uint64_t pid_namespace = procstat_namespace();
-    snprintf(why, sizeof why,
-             "it is of user %u, who may not write in the node's folder, or does not know it: BEZEL_DIR is unset",
-             (unsigned)user);
     for (int i = 0; i < SEGMENT_MARKS_MAX && read(fd, &mark, sizeof mark) == (ssize_t)sizeof mark; i++) {
         mark.name[sizeof mark.name - 1] = '\0';
+        snprintf(why, sizeof why,
+                 "%s of user %u, who may not write in the node's folder, or does not know it: BEZEL_DIR is unset",
+                 mark.pid ? "it is" : "a program (/dev/shm had no room for its name) is", (unsigned)user);
         (void)sensor_refuse(doorbell, mark.pid, mark.name, pid_namespace, why);
     }
 }

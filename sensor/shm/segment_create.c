@@ -455,6 +455,16 @@ void segment_name_marks(const struct segment_launcher *launcher, char name[SEGME
              (unsigned long long)launcher->start_time);
 }
 
+/* An entry of zeros, which takes no room: the file's length alone counts. One process at a time finds where it ends. */
+static bool append_hole(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const off_t mark = sizeof(struct segment_mark);
+    struct stat st;
+    (void)!fcntl(fd, F_SETLKW, &lock);
+    return fstat(fd, &st) == 0 && ftruncate(fd, (st.st_size / mark + 1) * mark) == 0;
+}
+
 /* Appends in one step, so that processes can do so at the same time. */
 static bool append_mark(const struct folder *folder, const struct segment_launcher *launcher)
 {
@@ -468,7 +478,7 @@ static bool append_mark(const struct folder *folder, const struct segment_launch
     int fd = folder_open_file(folder, name, O_WRONLY | O_APPEND | O_CREAT);
     bool left = fd >= 0 && fstat(fd, &st) == 0 && !outgrows_limit((uint64_t)st.st_size + sizeof mark) &&
                 st.st_size < (off_t)(SEGMENT_MARKS_MAX * sizeof mark) &&
-                write(fd, &mark, sizeof mark) == (ssize_t)sizeof mark;
+                (write(fd, &mark, sizeof mark) == (ssize_t)sizeof mark || append_hole(fd));
     if (fd >= 0)
         close(fd);
     return left;
