@@ -404,7 +404,8 @@ static bool is_uncertain_on(const struct verdict *v, const struct summary *s, ui
 {
     bool uncertain = s->nodes[node].unobserved > 0 || (v->run != RUN_RUNNING && s->nodes[node].open);
     for (size_t i = 0; i < s->process_count; i++)
-        uncertain = uncertain || (s->processes[i].node == node && s->processes[i].unobserved > 0);
+        uncertain = uncertain || (s->processes[i].node == node &&
+                                  (s->processes[i].unobserved > 0 || s->processes[i].state == PROCESS_LEFT));
     for (size_t i = 0; i < s->note_count; i++)
         uncertain =
             uncertain || (s->notes[i].node == node && (verdict_is_clock_gap(s, i) || verdict_is_uncounted(s, i)));
@@ -413,14 +414,14 @@ static bool is_uncertain_on(const struct verdict *v, const struct summary *s, ui
 
 /*
  * No limit is known to have held if the run was aborted, for it may have gone on; if a node vanished, never joined or
- * gave up draining, if processes were not observed, or if a note is about records that no books count. Nor is a global
- * limit if the manager was given up.
+ * gave up draining, if processes were not observed, or not since their bezeld had ended, or if a note is about records
+ * that no books count. Nor is a global limit if the manager was given up.
  */
 static void downgrade_uncertain(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
     bool aborted = v->run == RUN_ABORTED;
-    bool uncertain =
-        aborted || v->vanished || v->unjoined || v->unobserved || v->given_up || v->clock_gaps || v->uncounted;
+    bool uncertain = aborted || v->vanished || v->unjoined || v->unobserved || v->left || v->given_up ||
+                     v->clock_gaps || v->uncounted;
     bool lacks = verdict_lacks_node(v, s, e);
     bool unmanaged = summary_property_number(s, RUNDB_UNMANAGED) != 0;
     for (size_t i = 0; i < s->limit_count; i++)
@@ -585,13 +586,13 @@ bool verdict_is_unjoined(const struct summary *s, const char *node)
 
 static void judge_unknown(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
+    for (size_t i = 0; i < s->process_count; i++)
+        v->left += s->processes[i].state == PROCESS_LEFT;
     if (v->run == RUN_RUNNING)
         return;
     v->unended = summary_property(s, RUNDB_UNENDED);
-    for (size_t i = 0; i < s->process_count; i++) {
+    for (size_t i = 0; i < s->process_count; i++)
         v->unknown += verdict_is_open(s, &s->processes[i]);
-        v->left += s->processes[i].state == PROCESS_LEFT;
-    }
     for (size_t i = 0; i < s->node_count; i++)
         v->vanished += s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i);
     for (uint32_t i = 0; i < e->node_count; i++)
@@ -758,7 +759,7 @@ void verdict_free(struct verdict *v)
 
 bool verdict_is_complete(const struct verdict *v)
 {
-    bool observed = v->unobserved == 0 && v->clock_gaps == 0 && v->uncounted == 0;
+    bool observed = v->unobserved == 0 && v->left == 0 && v->clock_gaps == 0 && v->uncounted == 0;
     return !v->partial && (v->run == RUN_RUNNING ? observed : v->run == RUN_ENDED && v->balanced);
 }
 

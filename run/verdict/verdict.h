@@ -132,7 +132,7 @@ struct verdict {
     bool balanced;        /* of every process, the rest is 0, nothing is unknown, and no process was unobserved */
     uint64_t unobserved;  /* processes that recorded and were not observed: their records are unknown */
     size_t unknown;       /* processes whose end is unknown; 0 while the run goes on */
-    size_t left;          /* of these, processes that went on when their bezeld had ended */
+    size_t left;          /* processes that went on when their bezeld had ended, also while the run goes on */
     const char *unended;  /* where programs of the run may live on, as RUNDB_UNENDED; NULL: nowhere; likewise */
     size_t absent;        /* processes of the file, to attach to, of which none ever came; 0 while the run goes on */
     const char *absentee; /* the first of them */

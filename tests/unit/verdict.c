@@ -463,6 +463,13 @@ TEST(what_may_have_gone_on_unobserved_leaves_the_books_open)
         assert_int_equal(v->unknown, what == 1);
         assert_int_equal(v->unended != NULL, what == 2);
         assert_int_equal(verdict_exit_code(v), what ? EXIT_FAILED : EXIT_OK);
+        assert_int_equal(v->limits[0].is, what == 1 ? VERDICT_UNKNOWN : VERDICT_HELD);
+        assert_int_equal(v->rows[0].is, v->limits[0].is);
+        verdict_free(v);
+        s.summary.property_count = 2; /* the next bezeld does not know either what was recorded meanwhile */
+        v = judge(&s, true);
+        assert_int_equal(v->is, what == 1 ? VERDICT_UNKNOWN : VERDICT_HELD);
+        assert_int_equal(verdict_is_complete(v), what != 1);
         verdict_free(v);
     }
 }

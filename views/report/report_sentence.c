@@ -452,6 +452,9 @@ static void say_unknown(const struct report *r, FILE *out)
                 v->unknown == 1 ? "" : "es");
     if (v->unknown && v->left)
         fprintf(out, " (%zu went on when bezeld had ended)", v->left);
+    else if (v->left)
+        fprintf(out, "%s %zu process%s went on when bezeld had ended", begin_reason(&n), v->left,
+                v->left == 1 ? "" : "es");
     if (v->unended)
         fprintf(out,
                 "%s programs may have been started or have gone on unobserved %s: their launcher has not said "
