@@ -457,7 +457,8 @@ static void warn_metric_windows(struct reader *r, const struct tree *root, const
                         units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->sensing.period).s);
         else if (e->metrics[i].tumbles && e->metrics[i].window < e->adapt.every)
             reader_warn(r, value_or(t, "window", t),
-                        "%s is shorter than adapt.every, %s: windows that end between two decisions are not looked at",
+                        "%s is shorter than adapt.every, %s: windows that end between two decisions are looked at "
+                        "after the run, if at all",
                         units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->adapt.every).s);
         else if (accumulates(e) && e->metrics[i].window < e->sensing.accumulate_or)
             reader_warn(r, value_or(t, "window", t),

@@ -107,7 +107,7 @@ bool experiment_limit_skips(const struct experiment *e, const struct experiment_
     enum experiment_metric_kind kind = m->kind == METRIC_INTERVAL ? m->interval.statistic : m->kind;
     bool at_most = l->compare == COMPARE_AT_MOST; /* then a stray record is found */
     bool is_found = kind == METRIC_MISSES || (kind == METRIC_MAX && at_most) || (kind == METRIC_MIN && !at_most) ||
-                    (experiment_metric_is_counted(m) && !(kind == METRIC_COUNT && at_most && m->where));
+                    (experiment_metric_is_counted(m) && !m->tumbles && !(kind == METRIC_COUNT && at_most && m->where));
     return !is_found;
 }
 

@@ -18,12 +18,17 @@
 
 enum { INSTANTS = 8, INSTANTS_MOST = 200000, RECORDS_MOST = 5000000 }; /* of a node, as every report takes that time */
 
-/* What adaptation did belongs to the instants that it had; and of silences the records tell less than the instants. */
+/*
+ * What adaptation did belongs to the instants that it had; and of silences the records tell less than the instants. A
+ * rate or count of a window that follows another one has no value where no instant was in it.
+ */
 static bool is_short(const struct experiment *e, const struct experiment_limit *l)
 {
     const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
-    return m && m->aspect && !experiment_metric_is_counted(m) && !experiment_metric_is_of_arrivals(m) &&
-           l->kind == LIMIT_EXPECT && !l->global && experiment_limit_skips(e, l);
+    if (!m || !m->aspect || l->kind != LIMIT_EXPECT || l->global || !experiment_limit_skips(e, l))
+        return false;
+    return experiment_metric_is_counted(m) ? m->tumbles && l->compare == COMPARE_AT_MOST /* fewer are silence */
+                                           : !experiment_metric_is_of_arrivals(m);
 }
 
 /* ns between the instants at which limit `l` is judged again. */
