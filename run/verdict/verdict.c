@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "run/verdict/verdict.h"
+#include "run/verdict/verdict_internal.h"
 
 #include "base/clock.h"
 #include "base/exit_code.h"
@@ -398,20 +398,6 @@ static void bound_totals(struct verdict *v, size_t row_count)
         v->rows[i].total = bound_total(v, &v->rows[i]);
 }
 
-/* Whether records of node `node` may not have been judged: it vanished, gave up, or did not observe or count them all.
- */
-static bool is_uncertain_on(const struct verdict *v, const struct summary *s, uint32_t node)
-{
-    bool uncertain = s->nodes[node].unobserved > 0 || (v->run != RUN_RUNNING && s->nodes[node].open);
-    for (size_t i = 0; i < s->process_count; i++)
-        uncertain = uncertain || (s->processes[i].node == node &&
-                                  (s->processes[i].unobserved > 0 || s->processes[i].state == PROCESS_LEFT));
-    for (size_t i = 0; i < s->note_count; i++)
-        uncertain =
-            uncertain || (s->notes[i].node == node && (verdict_is_clock_gap(s, i) || verdict_is_uncounted(s, i)));
-    return uncertain;
-}
-
 /*
  * No limit is known to have held if the run was aborted, for it may have gone on; if a node vanished, never joined or
  * gave up draining, if processes were not observed, or not since their bezeld had ended, or if a note is about records
@@ -426,7 +412,7 @@ static void downgrade_uncertain(struct verdict *v, const struct summary *s, cons
     bool unmanaged = summary_property_number(s, RUNDB_UNMANAGED) != 0;
     for (size_t i = 0; i < s->limit_count; i++)
         if (s->limits[i].epoch > 0 ? uncertain || unmanaged
-                                   : aborted || (uncertain && is_uncertain_on(v, s, s->limits[i].node)))
+                                   : aborted || (uncertain && verdict_is_uncertain_on(v, s, e, s->limits[i].node)))
             verdict_doubt(&v->rows[i]);
     for (size_t i = 0; i < v->limit_count; i++) {
         if (uncertain || lacks || (unmanaged && e->limits[i].global))

@@ -14,6 +14,12 @@ void verdict_judge_hung(struct verdict *v, const struct summary *s, const struct
 void verdict_judge_unseen(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i);
 
 /**
+ * Whether records of node `node` may not have been judged: it vanished, gave up, or did not observe or count them all.
+ */
+bool verdict_is_uncertain_on(const struct verdict *v, const struct summary *s, const struct experiment *e,
+                             uint32_t node);
+
+/**
  * Whether lost records count against a limit on metric `m`. Of a maximum with <= and a minimum with >= they do; in the
  * other direction one more record can but help. So it is with the number of those that meet a condition; without one
  * the counters know it. Of times between records, a further one makes the longest only shorter.

@@ -143,3 +143,34 @@ void verdict_judge_unseen(struct verdict *v, const struct summary *s, const stru
     judge_undeclared(v, s, e, i);
     judge_noted(v, s, e, i);
 }
+
+/* Whether `bezel run` itself launches the programs of a node, or of one that is not in the experiment. */
+static bool is_launched_here(const struct experiment *e, const char *node)
+{
+    for (uint32_t i = 0; i < e->node_count; i++)
+        if (e->nodes[i].name && strcmp(e->nodes[i].name, node) == 0)
+            return !experiment_is_remote(&e->nodes[i]);
+    return true;
+}
+
+/* Whether a process that counted at node `at` may be of `node`: it may know no more than that they have one launcher.
+ */
+static bool may_be_of(const struct summary *s, const struct experiment *e, size_t at, uint32_t node)
+{
+    return at == node || (is_launched_here(e, s->nodes[at].name) && is_launched_here(e, s->nodes[node].name));
+}
+
+bool verdict_is_uncertain_on(const struct verdict *v, const struct summary *s, const struct experiment *e,
+                             uint32_t node)
+{
+    bool uncertain = v->run != RUN_RUNNING && s->nodes[node].open;
+    for (size_t i = 0; i < s->node_count; i++)
+        uncertain = uncertain || (s->nodes[i].unobserved > 0 && may_be_of(s, e, i, node));
+    for (size_t i = 0; i < s->process_count; i++)
+        uncertain = uncertain || (s->processes[i].node == node &&
+                                  (s->processes[i].unobserved > 0 || s->processes[i].state == PROCESS_LEFT));
+    for (size_t i = 0; i < s->note_count; i++)
+        uncertain =
+            uncertain || (s->notes[i].node == node && (verdict_is_clock_gap(s, i) || verdict_is_uncounted(s, i)));
+    return uncertain;
+}

@@ -117,7 +117,7 @@ static void verify_unobserved(struct verify *v, uint64_t count, const char *what
 static void verify_all_observed(struct verify *v, const struct summary *s)
 {
     for (size_t i = 0; i < s->node_count; i++)
-        verify_unobserved(v, s->nodes[i].unobserved, "of node", s->nodes[i].name);
+        verify_unobserved(v, s->nodes[i].unobserved, "counted at node", s->nodes[i].name);
     for (size_t i = 0; i < s->process_count; i++) {
         const struct summary_process *p = &s->processes[i];
         char name[128];

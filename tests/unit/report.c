@@ -385,7 +385,7 @@ TEST(where_no_process_was_observed_the_books_say_how_many_were_not)
     assert_non_null(strstr(text, "no process recorded anything, but 1 process was not observed: its records are "
                                  "unknown."));
     assert_non_null(strstr(text, "  Not observed: 1 process recorded without a segment that could be read. The records "
-                                 "of this process are unknown:\n    1 process of node studio\n"));
+                                 "of this process are unknown:\n    1 process counted at node studio\n"));
     free(text);
 }
 

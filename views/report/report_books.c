@@ -256,7 +256,7 @@ static void print_unobserved(const struct report *r, FILE *out)
                 units_count(all).s, process_noun(all), all == 1 ? "this process" : "these processes");
     for (size_t i = 0; i < s->node_count; i++)
         if (s->nodes[i].unobserved)
-            rows_line(&w, "  %s %s of node %s", units_count(s->nodes[i].unobserved).s,
+            rows_line(&w, "  %s %s counted at node %s", units_count(s->nodes[i].unobserved).s,
                       process_noun(s->nodes[i].unobserved), s->nodes[i].name);
     for (size_t i = 0; i < s->process_count; i++) {
         const struct summary_process *p = &s->processes[i];
