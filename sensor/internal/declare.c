@@ -30,6 +30,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- Counting without a ring ------------------------------------------------------------------------------------- */
 
@@ -129,16 +130,27 @@ static int named_mode(const char *word, size_t n)
     return n == 3 && memcmp(word, "off", n) == 0 ? SEGMENT_DISABLED : -1;
 }
 
+/*
+ * A copy for good of the words of BEZEL_ASPECTS, which a program may overwrite; NULL: there are none, or no memory. Not
+ * by malloc(): a first record may be made in a signal handler that has interrupted it, or by malloc() itself.
+ */
+static char *copy_words(void)
+{
+    const char *set = secure_getenv("BEZEL_ASPECTS");
+    size_t n = set ? strlen(set) : 0;
+    char *words = n == 0 ? MAP_FAILED : mmap(NULL, n + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return words == MAP_FAILED ? NULL : memcpy(words, set, n);
+}
+
 /* The mode of the last word MODE:PATTERN of BEZEL_ASPECTS that matches `name`. Read once. Under the lock. */
 static uint32_t wanted_mode(const char *name)
 {
     static char *words;
     static bool read_once;
     uint32_t wanted = SEGMENT_RECORD;
-    const char *set = read_once ? NULL : secure_getenv("BEZEL_ASPECTS");
+    if (!read_once)
+        words = copy_words();
     read_once = true;
-    if (set)
-        words = strdup(set);
     for (char *at = words; at && *(at += strspn(at, " "));) {
         char *end = at + strcspn(at, " "), kept = *end;
         *end = '\0';
