@@ -254,14 +254,47 @@ static void take_exchange(struct summary_loading *l, sqlite3_stmt *s)
     (void)summary_charge(l, (c->capacity - before) * sizeof *c->pieces);
 }
 
-/* The last span of each place is there, or none if it has ended. */
+/* The longest that a stored record of the aspect of `o` lasted, or waited, in its process, ns; 0: there is none. */
+static int64_t longest_stored(const struct summary *s, const struct builtin_open *o)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; i < s->process_count; i++) {
+        const struct summary_process *p = &s->processes[i];
+        bool is_its = p->node == o->node && p->instance == (uint64_t)o->instance;
+        for (size_t b = 0; is_its && b < p->book_count; b++)
+            for (size_t f = 0; strcmp(p->books[b].name, o->aspect) == 0 && f < p->books[b].field_count; f++) {
+                const struct summary_field *is = &p->books[b].fields[f];
+                bool lasts = strcmp(is->name, "duration") == 0 || strcmp(is->name, "waited") == 0;
+                longest = lasts && is->count > 0 && is->max.i > longest ? is->max.i : longest;
+            }
+    }
+    return longest;
+}
+
+/*
+ * Whether `o` ended, and before the run began to end: one that ended behind that was open until then. Its end was seen
+ * up to a second late, and it was no longer than the longest that is stored.
+ */
+static bool is_over(const struct summary *s, const struct builtin_open *o)
+{
+    int64_t ended = saturate_ns(summary_property_number(s, RUNDB_ENDED));
+    if (o->state != OPEN_ENDED)
+        return false;
+    if (ended == 0 || o->since <= 0 || o->node >= s->node_count)
+        return true;
+    const struct run_clock *clock = &s->nodes[o->node].run_clock;
+    return run_clock_at(clock, o->at).ns < ended ||
+           run_clock_at(clock, saturate_add(o->since, longest_stored(s, o))).ns < ended;
+}
+
+/* The last span of each place is there, or none if it is over. */
 static void load_open_spans(struct summary_loading *l)
 {
     struct summary *s = &l->summary;
     size_t kept = 0;
     summary_rows(l, open_query, BUILTIN_OPEN, &s->open_spans, &s->open_count);
     for (size_t i = 0; i < s->open_count; i++)
-        if (s->open_spans[i].state != OPEN_ENDED)
+        if (!is_over(s, &s->open_spans[i]))
             s->open_spans[kept++] = s->open_spans[i];
     s->open_count = kept;
 }

@@ -54,9 +54,10 @@ struct verdict_limit {
     int64_t endless; /* of an interval: for how long, to the end of the run, first records came and no last one; 0 */
     const struct summary_note *unseen; /* over all nodes: it says that records of its aspect are missing, which no
                                           books count; the first; NULL: none does */
-    const struct builtin_open *open; /* over all nodes: a wait or long span without an end that broke the limit, or may
-                                        have; the longest; NULL: none ... */
-    int64_t open_ns;                 /* ... and for how long before the run began to end: that counts; 0: none */
+    const struct builtin_open *open;   /* over all nodes: a wait or long span without an end, or none before the run
+                                          began to end, that broke the limit, or may have; the longest; NULL: none ... */
+    int64_t open_ns;                   /* ... and for how long before the run began to end: that counts; 0: none */
+    bool open_breaks;                  /* ... and that is beyond the bound of a maximum, whatever else was judged */
     bool strays;       /* over all nodes: a stored record is beyond the bound of a maximum or minimum, or the value
                           at a process's last record is (verdict_has_end()), and worse than all that was judged ... */
     double stray;      /* ... by this value ... */

@@ -204,6 +204,7 @@ static void violate_by(struct verdict_limit *l, const struct builtin_open *o, in
         l->since = since;
         l->share = NAN;
     }
+    l->open_breaks = true;
     if (lasted >= l->open_ns) {
         l->open = o;
         l->open_ns = lasted;
@@ -220,9 +221,10 @@ static void violate_on(struct verdict *v, const struct summary *s, uint32_t i, c
 }
 
 /*
- * A wait or long span that never ended made no record, and lasted for longer than any that would break a limit on its
- * duration from above. A mean, a quantile, a condition, another metric or adaptation may bear it: then it is not known.
- * A number may be so many more at most. `m`: the limit's metric, or one that it is made of.
+ * A wait or long span that did not end before the run began to made no record until then, and lasted for longer than
+ * any that would break a limit on its duration from above. A mean, a quantile, a condition, another metric or
+ * adaptation may bear it: then it is not known. A number may be so many more at most. `m`: the limit's metric, or one
+ * that it is made of.
  */
 static void judge_open(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i,
                        const struct experiment_metric *m)

@@ -4,16 +4,25 @@
 /*
  * A system under test with knobs: turner [EXTRA]... Once a millisecond it reads `quality`, and says on standard output
  * what it is where that changed; it waits from one change to the next. For each EXTRA, 15 at most, it has a knob of
- * that name, 0 .. 9, initially 5, too. SIGTERM ends it.
+ * that name, 0 .. 9, initially 5, too. SIGTERM ends it; with ORDERLY in its environment after the end of its wait.
  */
 #include <bezel/sensor.h>
 
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 BEZEL_KNOB(quality, "% of best", 10, 100, 75);
 BEZEL_ASPECT(turned, (int64, quality, "%"));
 BEZEL_WAIT(turn, message);
+
+static volatile sig_atomic_t stop;
+
+static void stop_on(int signal)
+{
+    stop = signal;
+}
 
 int main(int argc, char **argv)
 {
@@ -23,8 +32,10 @@ int main(int argc, char **argv)
         extra[i] = (struct bezel_knob){&bezel_knob_unset, argv[i + 1], "1", 0, 9, 5, 0, 0};
         bezel_knob_register(&extra[i]);
     }
+    if (getenv("ORDERLY"))
+        (void)signal(SIGTERM, stop_on);
     bezel_span waits = bezel_begin(turn);
-    for (;;) {
+    while (!stop) {
         int32_t now = bezel_knob(quality);
         if (now != before) {
             bezel_end(turn, waits);
@@ -36,4 +47,5 @@ int main(int argc, char **argv)
         before = now;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
+    bezel_end(turn, waits);
 }

@@ -280,6 +280,35 @@ TEST_WITH(scratch_begin, scratch_end, a_violation_that_is_open_lasts_as_long_as_
     summary_free(s);
 }
 
+/* The run began to end at 10000. A wait began at 4000, and was seen to have an end later; the longest is stored. */
+TEST_WITH(scratch_begin, scratch_end, a_wait_that_ended_after_the_run_began_to_end_was_open_until_then)
+{
+    static const struct {
+        int ended, seen, longest, state;
+        bool open;
+    } cases[] = {{10000, 10500, 6200, OPEN_ENDED, true},  {10000, 9900, 6200, OPEN_ENDED, false},
+                 {10000, 10500, 5900, OPEN_ENDED, false}, {10000, 10500, 5900, OPEN_LEFT, true},
+                 {0, 10500, 6200, OPEN_ENDED, false},     {0, 9900, 0, OPEN_NOW, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2048];
+        snprintf(text, sizeof text,
+                 NODE PROCESS " dictionary, overwrites) VALUES(1, 1, 1, 1, 1, 0, 'server', '', 0, 'a', '', 0);"
+                              "INSERT INTO properties VALUES('ended', '%d');"
+                              "INSERT INTO books VALUES(1, 1, 'grab', 0, 9, 0, 0, 0, 0, 0, 9, 1000, 10200);"
+                              "INSERT INTO fields VALUES(1, 1, 0, 'duration', 'ns', 9, 0, 9, 1, 1, 1, %d, 1, 1);"
+                              "INSERT INTO open_spans VALUES(1, 5000, 'server', 1, 0, 7, 'grab', 'lock', 4000, 0, 0),"
+                              " (1, %d, 'server', 1, 0, 7, 'grab', 'lock', 4000, %d, 0)",
+                 cases[i].ended, cases[i].longest, cases[i].seen, cases[i].state);
+        struct summary *s = load(text);
+        assert_non_null(s);
+        if (s->open_count != cases[i].open)
+            fail_msg("case %zu: %zu", i, s->open_count);
+        summary_free(s);
+        scratch_end(NULL);
+        scratch_begin(NULL);
+    }
+}
+
 /* Node 1 recorded it for the second manager, node 2 for the first; both for the third, for which 2 has it longer. */
 TEST_WITH(scratch_begin, scratch_end, a_limit_on_the_whole_is_told_in_the_order_of_managers)
 {

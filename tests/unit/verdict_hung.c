@@ -139,6 +139,7 @@ TEST(a_wait_that_never_ended_breaks_a_limit_on_its_duration)
         {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_SPAN, OPEN_LEFT, false, 9.5, 1, 0, 0, VERDICT_VIOLATED, 6.5},
         {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 12, 6, 0, 0, VERDICT_UNKNOWN, 7},
         {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 12, 8, 0, 0, VERDICT_HELD, 0},
+        {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_ENDED, false, 10.5, 1, 0, 0, VERDICT_VIOLATED, 7},
         {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_NOW, false, 4.5, 1, 0, 0, VERDICT_VIOLATED, 6.9},
         {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_NOW, true, 4.5, 1, 0, 0, VERDICT_VIOLATED, 6.9},
         {METRIC_MAX, LIMIT_EXPECT, NULL, "duration", DICT_WAIT, OPEN_LEFT, false, 9.5, 1, 0, 5, VERDICT_UNKNOWN, 6.5},
@@ -175,6 +176,7 @@ TEST(a_wait_that_never_ended_breaks_a_limit_on_its_duration)
         if (v->limits[0].is != cases[i].is || v->rows[0].is != cases[i].is)
             fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
         assert_float_equal((double)v->limits[0].open_ns / 1e9, cases[i].open, 1e-6);
+        assert_int_equal(v->rows[0].open_breaks, v->limits[0].is == VERDICT_VIOLATED);
         if (v->limits[0].is == VERDICT_VIOLATED)
             assert_true(v->rows[0].since == sample_time(3 + cases[i].bound) && isnan(v->rows[0].share));
         verdict_free(v);
@@ -220,6 +222,12 @@ TEST(a_wait_that_never_ended_may_meet_a_condition)
         if (v->limits[0].is != (cases[i].holds ? VERDICT_HELD : VERDICT_UNKNOWN))
             fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
         assert_float_equal((double)v->limits[0].open_ns / 1e9, cases[i].holds ? 0 : 6.5, 1e-6);
+        verdict_free(v);
+        s.rows[0].held = 0; /* nor is its length a value of one that instants found violated */
+        s.rows[0].violated = CLOCK_S;
+        v = judge(&s, false);
+        assert_int_equal(v->limits[0].is, VERDICT_VIOLATED);
+        assert_false(v->rows[0].open_breaks);
         verdict_free(v);
     }
 }

@@ -58,11 +58,11 @@ static void value_column(struct rows *w, const struct report *r, const struct bu
     json_double(w->json, key, value);
 }
 
-/* Of a wait that never ended, and broke it, the time that it was open: no instant saw that. */
+/* Of a wait that broke it by its length without an end, the time that it was open: no instant saw that. */
 static double worst_of(const struct report *r, const struct limit_row *row)
 {
     const struct verdict_limit *v = row->verdict;
-    double open = v->open && v->is >= VERDICT_VIOLATED ? (double)report_open_ns(r, v->open) : (double)NAN;
+    double open = v->open_breaks ? (double)report_open_ns(r, v->open) : (double)NAN;
     return open > row->limit->worst || isnan(row->limit->worst) ? open : row->limit->worst;
 }
 

@@ -42,7 +42,7 @@ static void open_row(struct rows *w, const struct report *r, const void *item)
     rows_known_ns(w, "since", "since_ns", known, known ? report_run_time(r, o->node, o->since) : 0);
     rows_known_ns(w, "open for", "open_ns", known, known ? report_open_ns(r, o) : 0);
     rows_text(w, "", NULL, report_open_until(r, o));
-    json_text(w->json, "state", o->state == OPEN_LEFT ? "left" : "open");
+    json_text(w->json, "state", o->state == OPEN_LEFT ? "left" : o->state == OPEN_ENDED ? "ended" : "open");
 }
 
 /* The short text has them where something went wrong: they may say where. */
@@ -55,5 +55,5 @@ static int open_rank(const struct report *r, const void *item)
 const struct rows_section report_open = {
     ROWS_LIST("Open waits and spans", "open_spans", open_spans, open_count, open_row), .rank = open_rank,
     .remark =
-        "Waits (BEZEL_WAIT, bezel_receiving()) and spans of BEZEL_LONG_SPAN that have no end. Times since the run "
-        "started."};
+        "Waits (BEZEL_WAIT, bezel_receiving()) and spans of BEZEL_LONG_SPAN that have no end, or none before the run "
+        "began to end. Times since the run started."};

@@ -51,7 +51,7 @@ static int64_t end_of(const struct summary *s, const struct summary_process *p, 
     }
     for (size_t k = 0; k < s->open_count; k++) {
         const struct builtin_open *o = &s->open_spans[k];
-        if (o->node != p->node || (uint64_t)o->instance != p->instance)
+        if (o->node != p->node || (uint64_t)o->instance != p->instance || o->state == OPEN_ENDED)
             continue;
         *left = true;
         *(o->state == OPEN_LEFT ? &found : &end) = later(o->state == OPEN_LEFT ? found : end, o->at);
@@ -82,8 +82,8 @@ static void add_open(const struct summary *s, size_t i, struct why_limits *w)
     w->open[w->open_count++] = is;
     for (size_t k = 0; k < s->open_count; k++) {
         const struct builtin_open *o = &s->open_spans[k];
-        if (o->node != p->node || (uint64_t)o->instance != p->instance || o->since <= 0)
-            continue;
+        if (o->node != p->node || (uint64_t)o->instance != p->instance || o->since <= 0 || o->state == OPEN_ENDED)
+            continue; /* the record of one that ended tells of it */
         is.span = o->aspect;
         is.reason = o->reason;
         is.thread = (uint32_t)o->thread;
