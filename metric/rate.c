@@ -327,6 +327,15 @@ static bool rate_latest(const struct rate *r, int64_t now, struct rate_span *spa
     return rate_widen(r, span);
 }
 
+/*
+ * Whether a window that ended at `end`, before the newest mark, is too old to stand for the latest one. Of some of the
+ * records, those behind it would be in no window that anybody looks at, unless the next one reaches back to them.
+ */
+static bool rate_is_old(const struct rate *r, int64_t newest, int64_t end)
+{
+    return newest - end > (r->is_chosen ? r->window / 2 : r->window);
+}
+
 /* Moves the latest window back to the latest one of which all records came. False: it ended too long ago. */
 static bool rate_complete(const struct rate *r, struct rate_span *span)
 {
@@ -335,7 +344,7 @@ static bool rate_complete(const struct rate *r, struct rate_span *span)
         return (int64_t)span->missing <= 0 || (rate_before(r, span->from, span) && (int64_t)span->missing <= 0);
     while ((int64_t)span->missing > 0) {
         span->missing -= rate_missing(r, span->to--);
-        if (newest - rate_at(r, span->to)->end > r->window || !rate_widen(r, span))
+        if (rate_is_old(r, newest, rate_at(r, span->to)->end) || !rate_widen(r, span))
             return false;
     }
     return true;
@@ -430,7 +439,7 @@ bool rate_is_open(const struct rate *r, int64_t now)
         return false;
     if (r->tumbles)
         return rate_before(r, from, &before);
-    return (int64_t)span.missing > 0 || newest - rate_at(r, span.to)->end > r->window;
+    return (int64_t)span.missing > 0 || rate_is_old(r, newest, rate_at(r, span.to)->end);
 }
 
 bool rate_least(const struct rate *r, int64_t now, uint64_t *n)

@@ -156,17 +156,17 @@ static void limit_judge_account(struct limit_judge *j, enum limit_state state, b
         j->ever_known = true;
         j->first_known = j->now;
     }
-    bool is_gap = passed > j->reach || (j->hole > j->reach && j->ever_known);
+    bool is_open = state == LIMIT_UNKNOWN && j->open && passed > 0; /* the records may tell it after the run */
+    bool is_gap = passed > j->reach || (j->hole > j->reach && j->ever_known) || is_open;
     if (j->ever_known && j->limit->kind == LIMIT_HOLD && j->now - j->first_known <= j->settling) {
         seen->settling += passed;
         return;
     }
     if (is_gap)
         limit_judge_add_gap(seen, passed);
-    else if (!j->ever_known || state == LIMIT_UNKNOWN) {
+    else if (!j->ever_known || state == LIMIT_UNKNOWN)
         seen->unknown += passed;
-        seen->unjudged += j->open ? passed : 0;
-    } else if (state == LIMIT_HELD)
+    else if (state == LIMIT_HELD)
         limit_judge_add_held(j, passed, doubtful);
     else
         seen->violated += passed;

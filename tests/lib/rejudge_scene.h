@@ -69,7 +69,7 @@ struct scene {
     struct summary_book books[WORKERS];
     struct summary_field fields[WORKERS];
     struct summary_property property;
-    struct history_gap gaps[GAPS * LIMITS];
+    struct history_gap gaps[INSTANTS * LIMITS];
     struct builtin_limit rows[LIMITS];
     enum limit_state states[INSTANTS][LIMITS]; /* of the interval before each instant, by the agent without gaps */
 };

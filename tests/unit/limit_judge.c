@@ -343,8 +343,10 @@ TEST_WITH(start, NULL, a_value_that_leaves_it_open_is_not_judged)
     step(open, value(5, 0));
     assert_int_equal(seen.state, LIMIT_UNKNOWN);
     assert_int_equal(seen.unjudged, 100 * CLOCK_MS);
+    assert_int_equal(seen.gap, 100 * CLOCK_MS); /* so its records are looked at after the run */
     step(open, value(20, 0));
     assert_int_equal(seen.state, LIMIT_VIOLATED);
+    assert_int_equal(seen.gap, 0);
     step(none, none);
     step(value(5, 0), none);
     assert_int_equal(seen.state, LIMIT_HELD);

@@ -55,6 +55,13 @@ static const char *noted_cause(const struct report *r, const struct history_gap 
     return NULL;
 }
 
+/* Whether limit `i` is on records that meet a condition, all of which have to be there. */
+static bool is_chosen(const struct report *r, uint32_t i)
+{
+    const struct experiment *e = r->experiment;
+    return i < e->limit_count && e->limits[i].metric != LIMIT_ON_SENSOR_CPU && e->metrics[e->limits[i].metric].where;
+}
+
 static const char *gap_cause(const struct report *r, const struct history_gap *g)
 {
     const char *noted = noted_cause(r, g);
@@ -74,7 +81,10 @@ static const char *gap_cause(const struct report *r, const struct history_gap *g
         return g->restarted
                    ? "bezel-resmgr, or the bezeld that records what it judges, was started again"
                    : "bezel-resmgr was stopped, had no CPU, or lacked the values of a node or of the collector";
-    return g->restarted ? "bezeld was started again" : "bezeld was stopped, or had no CPU";
+    if (g->restarted)
+        return "bezeld was started again";
+    return is_chosen(r, g->limit) ? "bezeld was stopped, had no CPU, or did not have all records at a sampling instant"
+                                  : "bezeld was stopped, or had no CPU";
 }
 
 static void gap_row(struct rows *w, const struct report *r, const void *item)
