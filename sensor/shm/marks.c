@@ -14,12 +14,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void take_file(int fd, uid_t user, struct doorbell *doorbell)
+/* At most *room entries, which it reduces. */
+static void take_file(int fd, uid_t user, int *room, struct doorbell *doorbell)
 {
     struct segment_mark mark;
     char why[SEGMENT_NOTICE_BYTES];
     uint64_t pid_namespace = procstat_namespace();
-    for (int i = 0; i < SEGMENT_MARKS_MAX && read(fd, &mark, sizeof mark) == (ssize_t)sizeof mark; i++) {
+    for (; *room > 0 && read(fd, &mark, sizeof mark) == (ssize_t)sizeof mark; --*room) {
         mark.name[sizeof mark.name - 1] = '\0';
         snprintf(why, sizeof why,
                  "%s of user %u, who may not write in the node's folder, or does not know it: BEZEL_DIR is unset",
@@ -28,30 +29,42 @@ static void take_file(int fd, uid_t user, struct doorbell *doorbell)
     }
 }
 
-/* `folder`, as /dev/shm has it, if it is the default folder of its owner. */
-static void take_folder(int shm, const char *folder, const char *name, struct doorbell *doorbell)
+static void take_marks(int at, const char *name, uid_t owner, int *room, struct doorbell *doorbell)
+{
+    struct stat st;
+    int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == owner)
+        take_file(fd, owner, room, doorbell);
+    if (fd >= 0)
+        close(fd);
+}
+
+/*
+ * `folder`, as /dev/shm has it. One that is not the default folder of its owner may have been made for the mark; such
+ * ones have *room together, as one user can make many.
+ */
+static void take_folder(int shm, const char *folder, const char *name, int *room, struct doorbell *doorbell)
 {
     char path[FILE_DEFAULT_DIR_BYTES];
     struct stat st;
-    int at = openat(shm, folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int own = SEGMENT_MARKS_MAX, at = openat(shm, folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (at < 0)
         return;
-    bool is = fstat(at, &st) == 0 && snprintf(path, sizeof path, "bezel-%u", (unsigned)st.st_uid) > 0 &&
-              strcmp(path, folder) == 0;
-    uid_t owner = st.st_uid;
-    int fd = is ? openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == owner)
-        take_file(fd, owner, doorbell);
-    if (is)
+    if (fstat(at, &st) == 0 && faccessat(at, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        snprintf(path, sizeof path, "bezel-%u", (unsigned)st.st_uid);
+        bool is_default = strcmp(path, folder) == 0;
+        take_marks(at, name, st.st_uid, is_default ? &own : room, doorbell);
         unlinkat(at, name, 0);
-    if (fd >= 0)
-        close(fd);
+        if (!is_default)
+            unlinkat(shm, folder, AT_REMOVEDIR);
+    }
     close(at);
 }
 
 void marks_take(void)
 {
     char name[SEGMENT_MARKS_NAME_BYTES];
+    int room = SEGMENT_MARKS_MAX;
     struct procstat self;
     struct doorbell *doorbell = procstat_read(0, &self) ? segment_map_doorbell(".") : NULL;
     DIR *shm = doorbell ? opendir("/dev/shm") : NULL;
@@ -59,7 +72,7 @@ void marks_take(void)
         segment_name_marks(&(struct segment_launcher){.pid = getpid(), .start_time = self.start_time}, name);
         for (struct dirent *d; (d = readdir(shm));)
             if (strncmp(d->d_name, "bezel-", 6) == 0)
-                take_folder(dirfd(shm), d->d_name, name, doorbell);
+                take_folder(dirfd(shm), d->d_name, name, &room, doorbell);
         closedir(shm);
         segment_wake(doorbell);
     }

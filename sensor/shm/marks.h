@@ -8,7 +8,8 @@
 /**
  * Counts, in the doorbell of the working directory, the processes that have left a mark for the calling launcher, and
  * removes the marks. Call it when no process is left that could leave another one. Reads the default folders of all
- * users, as far as it may; takes a file there for no one's but the folder's owner's.
+ * users, and folders that were made for a mark, as far as it may; takes a file there for no one's but the folder's
+ * owner's.
  */
 void marks_take(void);
 

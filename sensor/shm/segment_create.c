@@ -26,8 +26,9 @@
 
 enum {
     ANCESTORS_MAX = 64,
-    INSTANCE_TRIES = 32,    /* instances to try, if others have taken them */
-    RESERVE_INTERRUPTS = 64 /* tries of a posix_fallocate() that signals interrupt */
+    USER_WITHOUT_NAME = 65534, /* the kernel's, for users that a user namespace does not have */
+    INSTANCE_TRIES = 32,       /* instances to try, if others have taken them */
+    RESERVE_INTERRUPTS = 64    /* tries of a posix_fallocate() that signals interrupt */
 };
 
 /* ---- Environment ------------------------------------------------------------------------------------------------- */
@@ -401,14 +402,17 @@ struct doorbell *segment_map_doorbell(const char *dir)
     return doorbell;
 }
 
-/* A program of another kind may have such a name; of our own user, a launcher stands where a doorbell is. */
+/*
+ * A program of another kind may have such a name; of our own user, a launcher stands where a doorbell is. From a user
+ * namespace of our own that cannot be seen, and root may have no name there.
+ */
 static bool is_launcher(const struct procstat *p, pid_t pid, uid_t user)
 {
     char path[32 + sizeof DOORBELL_NAME];
     if (strcmp(p->name, SEGMENT_LAUNCHER) != 0 && strcmp(p->name, SEGMENT_LAUNCHER_HERE) != 0)
         return false;
     snprintf(path, sizeof path, "/proc/%d/cwd/" DOORBELL_NAME, (int)pid);
-    return user == geteuid() ? access(path, F_OK) == 0 : user == 0;
+    return user == geteuid() ? access(path, F_OK) == 0 || errno == EACCES : user == 0 || user == USER_WITHOUT_NAME;
 }
 
 struct segment_launcher segment_find_launcher(void)
@@ -465,7 +469,7 @@ static bool append_hole(int fd)
     return fstat(fd, &st) == 0 && ftruncate(fd, (st.st_size / mark + 1) * mark) == 0;
 }
 
-/* Appends in one step, so that processes can do so at the same time. */
+/* Appends in one step, so that processes can do so at the same time. Beyond SEGMENT_MARKS_MAX none is needed. */
 static bool append_mark(const struct folder *folder, const struct segment_launcher *launcher)
 {
     char name[SEGMENT_MARKS_NAME_BYTES];
@@ -476,27 +480,36 @@ static bool append_mark(const struct folder *folder, const struct segment_launch
     memcpy(mark.name, id.name, sizeof mark.name);
     segment_name_marks(launcher, name);
     int fd = folder_open_file(folder, name, O_WRONLY | O_APPEND | O_CREAT);
-    bool left = fd >= 0 && fstat(fd, &st) == 0 && !outgrows_limit((uint64_t)st.st_size + sizeof mark) &&
-                st.st_size < (off_t)(SEGMENT_MARKS_MAX * sizeof mark) &&
-                (write(fd, &mark, sizeof mark) == (ssize_t)sizeof mark || append_hole(fd));
+    bool left = fd >= 0 && fstat(fd, &st) == 0 &&
+                (st.st_size >= (off_t)(SEGMENT_MARKS_MAX * sizeof mark) ||
+                 (!outgrows_limit((uint64_t)st.st_size + sizeof mark) &&
+                  (write(fd, &mark, sizeof mark) == (ssize_t)sizeof mark || append_hole(fd))));
     if (fd >= 0)
         close(fd);
+    return left;
+}
+
+static bool append_mark_in(const char *dir, const struct segment_launcher *launcher)
+{
+    struct folder folder;
+    bool left = folder_make(dir, &folder) == 0 && append_mark(&folder, launcher);
+    folder_close(&folder);
     return left;
 }
 
 bool segment_leave_mark(const struct segment_launcher *launcher)
 {
     int cancel, before = errno;
-    char dir[FILE_DEFAULT_DIR_BYTES];
-    struct folder folder;
-    bool left = false;
+    char dir[FILE_DEFAULT_DIR_BYTES], other[] = "/dev/shm/bezel-XXXXXX";
     if (!launcher->pid)
         return false;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     file_default_dir(dir);
-    if (folder_make(dir, &folder) == 0) {
-        left = append_mark(&folder, launcher);
-        folder_close(&folder);
+    bool left = append_mark_in(dir, launcher);
+    if (!left && mkdtemp(other)) { /* the default folder is somebody else's */
+        left = append_mark_in(other, launcher);
+        if (!left)
+            rmdir(other);
     }
     pthread_setcancelstate(cancel, &cancel);
     errno = before;

@@ -520,11 +520,11 @@ TEST(marks_are_counted_once_and_no_link_is_followed)
     snprintf(target, sizeof target, "%s/target", f.dir);
     assert_int_equal(file_replace(target, (char[sizeof(struct segment_mark)]){0}, sizeof(struct segment_mark)), 0);
     assert_int_equal(symlink(target, path), 0);
-    assert_false(segment_leave_mark(&launcher));
+    assert_true(segment_leave_mark(&launcher)); /* elsewhere */
     marks_take();
     assert_int_not_equal(lstat(path, &(struct stat){0}), 0);
     fixture_turn(&f);
-    assert_int_equal(external_unobserved(f.external), 3);
+    assert_int_equal(external_unobserved(f.external), 4);
     assert_int_equal(unlink(target), 0);
     assert_int_equal(fchdir(before), 0);
     close(before);
