@@ -78,6 +78,7 @@ static void start_local(struct run *r, struct run_command *c, const struct messa
     program.launch.file = output;
     err = err ? err : launcher_start(&r->launcher, &program.launch);
     launch_program_free(&program);
+    c->sent_id = err ? 0 : r->launcher.id;
     if (err)
         fail(r, c, err == BEZEL_EFULL ? "its command is too long" : ulimit_reason(err));
 }
@@ -162,11 +163,12 @@ bool run_command_take(struct run *r, const struct message_launched *row)
     return true;
 }
 
-bool run_command_refused(struct run *r, uint32_t node, const struct message_reply *reply)
+bool run_command_refused(struct run *r, int node, const struct message_reply *reply)
 {
     for (uint32_t i = 0; i < r->e->trigger_count; i++) {
         struct run_command *c = &r->commands[i];
-        if (!c->runs || c->known || c->node != node || c->sent_id == 0 || c->sent_id != reply->id ||
+        bool is_its = node < 0 ? !is_remote(r, c) : is_remote(r, c) && c->node == (uint32_t)node;
+        if (!c->runs || c->known || !is_its || c->sent_id == 0 || c->sent_id != reply->id ||
             reply->answer != ANSWER_REFUSED)
             continue;
         fail(r, c, reply->text);

@@ -132,8 +132,8 @@ void run_commands_ask(struct run *r);
 /** Takes what a launcher says of a program. False: it is no command of a trigger. */
 bool run_command_take(struct run *r, const struct message_launched *row);
 
-/** Takes a refusal of node `node`. False: it is of no command. */
-bool run_command_refused(struct run *r, uint32_t node, const struct message_reply *reply);
+/** Takes a refusal of node `node`; -1: of the launcher of this machine. False: it is of no command. */
+bool run_command_refused(struct run *r, int node, const struct message_reply *reply);
 
 /** Records how they ended. Returns 0 or an error. */
 int run_commands_put(struct run *r, struct rundb *f) BEZEL_MUST_CHECK;

@@ -114,6 +114,7 @@ static void tell_local(struct run *r, struct sut_process *p, uint32_t wanted, in
     if (err == BEZEL_EAGAIN || err == BEZEL_EUNREACH)
         return; /* the next turn tries again, or finds that the launcher is gone */
     begin_incarnation(r, p, wanted);
+    p->sent_id = r->launcher.id;
     p->sent_at = now;
     if (!err)
         return;
@@ -417,6 +418,28 @@ static void on_launcher_lost(struct run *r)
     run_feed(r, &(struct state_event){.type = EVENT_LAUNCHER_LOST, .living = elsewhere});
 }
 
+/* A START that was refused is not sent again. */
+static void take_refusal(struct run *r, struct sut_process *p, const char *why)
+{
+    console_error(&r->console, "BEZEL-RUN-LAUNCH", "process '%s' on node %s could not be started: %s", name_of(p),
+                  r->e->nodes[p->of->node].name, why);
+    give_up_output(p);
+    give_up(r, p);
+}
+
+/* Of the launcher of this machine, which may have been told to end, or lack memory. */
+static void take_local_refusal(struct run *r, const struct message_reply *reply)
+{
+    for (size_t i = 0; i < r->sut.count; i++) {
+        struct sut_process *p = &r->sut.processes[i];
+        if (!p->remote && p->sent && !p->known && p->sent_id == reply->id) {
+            take_refusal(r, p, reply->text);
+            return;
+        }
+    }
+    (void)run_command_refused(r, -1, reply);
+}
+
 void run_take_launcher(struct run *r)
 {
     static struct message m; /* one thread; too large for a stack */
@@ -424,6 +447,8 @@ void run_take_launcher(struct run *r)
     while (!r->launcher_lost && (err = launcher_receive(&r->launcher, &m)) == 0)
         if (m.type == MESSAGE_REPLY && m.reply.answer == ANSWER_PROCESSES)
             take_list(r, -1, &m.launched);
+        else if (m.type == MESSAGE_REPLY && m.reply.answer == ANSWER_REFUSED)
+            take_local_refusal(r, &m.reply);
     if (!r->launcher_lost && err == BEZEL_EUNREACH)
         on_launcher_lost(r);
     look_for_empty(r);
@@ -512,15 +537,6 @@ static void lose_launcher(struct run *r, struct sut_launcher *l, uint32_t node)
     look_for_empty(r);
 }
 
-/* A START that was refused is not sent again. */
-static void take_refusal(struct run *r, struct sut_process *p, const char *why)
-{
-    console_error(&r->console, "BEZEL-RUN-LAUNCH", "process '%s' on node %s could not be started: %s", name_of(p),
-                  r->e->nodes[p->of->node].name, why);
-    give_up_output(p);
-    give_up(r, p);
-}
-
 bool run_take_launched(void *run, uint32_t d, const struct message *m)
 {
     struct run *r = run;
@@ -537,7 +553,7 @@ bool run_take_launched(void *run, uint32_t d, const struct message *m)
         lose_launcher(r, &r->sut.launchers[d - 1], d - 1);
         return true;
     }
-    if (of_node && run_command_refused(r, d - 1, reply))
+    if (of_node && run_command_refused(r, (int)d - 1, reply))
         return true;
     for (size_t i = 0; i < r->sut.count && of_node; i++) {
         struct sut_process *p = &r->sut.processes[i];

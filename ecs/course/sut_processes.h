@@ -18,7 +18,7 @@ struct sut_process {
     char output[PATH_MAX + 96];    /* file that takes its output; "": none */
     uint32_t sent;                 /* whose start was sent to its launcher last; 0: none */
     int64_t sent_at;               /* ns */
-    uint32_t sent_id;              /* of that command to a remote one */
+    uint32_t sent_id;              /* of that command */
     struct message_launched row;   /* what is known of incarnation `sent`; state and pid are of use if `known` */
     bool known, counted;           /* counted: its end was */
     bool stuck;                    /* it was said that it is not started, for one that it waits for has failed */
