@@ -415,6 +415,27 @@ TEST(books_do_not_balance_where_a_process_was_not_observed)
     verdict_free(v);
 }
 
+/* What counts at one node may be of another that has the same launcher, that of `bezel run`. */
+TEST(a_process_that_was_not_observed_leaves_nodes_of_other_launchers_alone)
+{
+    struct sample s;
+    for (int remote = 0; remote < 4; remote++) { /* bit 0: studio, whose row it is; 1: desk1, where it counted */
+        struct experiment_node nodes[] = {{.name = (char *)"studio"}, {.name = (char *)"desk1"}};
+        for (int i = 0; i < 2; i++)
+            nodes[i].address = remote >> i & 1 ? (char *)"tcp://192.0.2.11:7767" : (char *)"ipc:///run/bezeld";
+        sample_held(&s);
+        s.experiment.nodes = nodes;
+        s.experiment.node_count = s.summary.node_count = 2;
+        s.nodes[1] = s.nodes[0];
+        s.nodes[1].name = "desk1";
+        s.nodes[1].unobserved = 1;
+        struct verdict *v = judge(&s, false);
+        assert_int_equal(v->rows[0].is, remote == 0 ? VERDICT_UNKNOWN : VERDICT_HELD);
+        assert_int_equal(v->limits[0].is, VERDICT_UNKNOWN);
+        verdict_free(v);
+    }
+}
+
 TEST(what_a_node_gave_up_is_lost_where_its_last_books_show_how_much)
 {
     struct sample s;
