@@ -303,18 +303,32 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The first record that metric `m` has on any node, run's time; INT64_MAX: none. */
-static int64_t first_record(const struct summary *s, const struct experiment_metric *m)
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The first record that metric `m` has on any node, run's time; INT64_MAX: none. *began: the first of those processes.
+ */
+static int64_t first_record(const struct summary *s, const struct experiment_metric *m, int64_t *began)
 {
     const char *aspect = experiment_metric_aspect(m, 0);
-    int64_t first = INT64_MAX;
+    int64_t first = *began = INT64_MAX;
     for (size_t i = 0; i < s->process_count && aspect; i++)
         for (size_t b = 0; b < s->processes[i].book_count; b++) {
-            const struct summary_book *book = &s->processes[i].books[b];
-            if (is_judged(&s->processes[i], book) && strcmp(book->name, aspect) == 0)
-                first = least(first, run_time(s, s->processes[i].node, book->first_ns));
+            const struct summary_process *p = &s->processes[i];
+            if (!is_judged(p, &p->books[b]) || strcmp(p->books[b].name, aspect) != 0)
+                continue;
+            first = least(first, run_time(s, p->node, p->books[b].first_ns));
+            *began = least(*began, run_time(s, p->node, p->started));
         }
     return first;
+}
+
+/* Whether a number of records, which is too low before its window is whole, is to reach a bound. */
+static bool needs_whole_window(const struct experiment *e, const struct experiment_limit *l)
+{
+    return l->compare == COMPARE_AT_LEAST && experiment_metric_is_counted(&e->metrics[l->metric]);
 }
 
 static int64_t total(const struct builtin_limit *l)
@@ -371,7 +385,9 @@ static int find_early(struct summary *s, const struct experiment *e, uint32_t i)
 {
     const struct experiment_limit *l = &e->limits[i];
     struct beginning is = find_beginning(s, i);
-    int64_t first = l->metric == LIMIT_ON_SENSOR_CPU ? INT64_MAX : first_record(s, &e->metrics[l->metric]);
+    int64_t start = 0, first = INT64_MAX;
+    if (l->metric != LIMIT_ON_SENSOR_CPU)
+        first = first_record(s, &e->metrics[l->metric], &start);
     if (!is.known || !is.row || first == INT64_MAX)
         return 0;
     int64_t at = run_time(s, is.row->node, is.row->at), seen = run_time(s, is.known->node, is.known->judged_from);
@@ -385,9 +401,11 @@ static int find_early(struct summary *s, const struct experiment *e, uint32_t i)
         return 0;
     }
     struct history_gap g = {.node = is.known->node, .limit = i, .begin = first, .end = known, .early = true};
-    if (!experiment_limit_is_on_interval(e, l) &&
-        rejudge_why_not(s, e, &g)) /* no value need have been known from then on */
-        g.end = known = began;
+    if (!experiment_limit_is_on_interval(e, l) && rejudge_why_not(s, e, &g)) {
+        g.end = known = began; /* no value need have been known from then on */
+        if (needs_whole_window(e, l))
+            g.begin = most(first, saturate_add(start, e->metrics[l->metric].window));
+    }
     if (g.begin >= g.end)
         return 0;
     return add_early(s, is.row, g, seen - is.known->judged_from, began < known ? known - began : 0);

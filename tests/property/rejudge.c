@@ -665,6 +665,38 @@ TEST(what_was_recorded_before_the_manager_began_is_judged)
     assert_true(violated > 0);
 }
 
+/* Of lost records nobody knows what the number in a window was; nor is there one before a window is whole. */
+TEST(a_number_that_is_to_reach_a_bound_is_not_missed_before_its_window_is_whole)
+{
+    static struct scene s;
+    struct history_series series[LIMITS];
+    int found = 0, none = 0;
+    for (int run = 0; run < runs() / 4; run++) {
+        apart = true;
+        scene_begin(&s, false, false);
+        watch(&s);
+        for (int w = 0; w < WORKERS; w++)
+            s.processes[w].started = s.workers[w].times[0];
+        s.books[0].no_ring = 1;
+        int64_t begin = s.begin + (int64_t)(1 + draw(60)) * EVERY;
+        begin_late(&s, series, begin, s.begin + LENGTH);
+        assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
+        for (uint32_t i = 0; i < LIMITS; i++) {
+            const struct experiment_metric *m = &s.metrics[s.limits[i].metric];
+            bool reaches = s.limits[i].compare == COMPARE_AT_LEAST && experiment_metric_is_counted(m);
+            int64_t whole = first_of(&s) + (reaches ? m->window : 0);
+            if (begin < first_of(&s) || series[i].judged_from == 0 || s.limits[i].kind == LIMIT_HOLD)
+                continue;
+            assert_int_equal(s.rows[i].unjudged, begin > whole ? begin - whole : 0);
+            found += reaches && begin > whole;
+            none += reaches && begin <= whole;
+        }
+        free(s.s.gaps);
+        scene_end(&s);
+    }
+    assert_true(found > 0 && none > 0);
+}
+
 /* When the last worker ended that was silent for so long that limit `i` was violated; `end`: none was. */
 static int64_t end_of_hanging(const struct scene *s, int i, int64_t end)
 {
