@@ -58,3 +58,8 @@ uint64_t procstat_namespace(void)
     struct stat st;
     return shows_us() && stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
+
+bool procstat_is_first_namespace(void)
+{
+    return procstat_namespace() == UINT64_C(0xeffffffc); /* the kernel's PROC_PID_INIT_INO */
+}

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/perf_rights.h"
+#include "base/procstat.h"
 #include "base/program.h"
 #include "base/table.h"
 #include "base/tracefs.h"
@@ -313,7 +314,7 @@ static void check_switches(struct doctor *d)
 {
     int own = try_switches(0), others = own ? own : try_switches(-1);
     char id[24];
-    bool waking = tracefs_read("events/sched/sched_waking/id", id, sizeof id);
+    bool first = procstat_is_first_namespace(), waking = tracefs_read("events/sched/sched_waking/id", id, sizeof id);
     if (own)
         doctor_add(
             d, DOCTOR_WARNING, "samplers", "switches", perf_remedy(own, "sudo sysctl kernel.perf_event_paranoid=2"),
@@ -324,9 +325,10 @@ static void check_switches(struct doctor *d)
                    "context switches of one's own programs may be recorded, but not those of others (%s): who had the "
                    "CPU while a thread was ready is not known",
                    strerror(others));
-    else if (!waking)
+    else if (!waking || !first)
         doctor_add(d, DOCTOR_OK, "samplers", "switches", NULL,
-                   "context switches of all programs may be recorded, but not who wakes threads (root may)");
+                   "context switches of all programs may be recorded, but not who wakes threads (%s)",
+                   first ? "root may" : "root may, outside of this pid namespace");
     else
         doctor_add(d, DOCTOR_OK, "samplers", "switches", NULL,
                    "context switches of all programs may be recorded, and who wakes threads");

@@ -9,6 +9,7 @@
  */
 #include "base/clock.h"
 #include "base/perf_rights.h"
+#include "base/procstat.h"
 #include "base/tracefs.h"
 #include "sensor/samplers/sampler_switches.h"
 
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -27,8 +27,6 @@ enum {
     KEPT_PLACES = 1 << 14,
     NAMES = 64,
 };
-
-#define FIRST_NAMESPACE UINT64_C(0xeffffffc) /* inode of the pid namespace in which everything is */
 
 struct cpu_recorder {
     struct switches_ring ring;
@@ -47,7 +45,7 @@ struct command {
 
 struct sampler_cpus {
     uint32_t cpu_max;
-    bool sees_idle; /* thread 0 is that of an idle CPU, and not one that has no number here */
+    bool first_namespace; /* ours: thread 0 is that of an idle CPU, and not one that has no number here */
     bool waking_tried;
     uint64_t waking_id; /* of tracepoint sched_waking; 0: it cannot be recorded */
     struct switches_format format;
@@ -74,14 +72,19 @@ static bool find_field(const char *format, const char *name, uint32_t *offset)
 
 static void note_no_wakings(struct samplers *s, int64_t now)
 {
-    sampler_note(
-        s, NULL, now,
-        "who wakes threads is not known: tracepoint sched_waking cannot be read (%s): run bezeld as root, outside "
-        "of containers",
-        errno == ENODEV ? "tracefs is not mounted" : strerror(errno));
+    if (!s->switches->cpus->first_namespace)
+        sampler_note(s, NULL, now,
+                     "who wakes threads is not known: tracepoint sched_waking has the pids of the machine's first pid "
+                     "namespace, and bezeld is in another one: run bezeld outside of containers");
+    else
+        sampler_note(
+            s, NULL, now,
+            "who wakes threads is not known: tracepoint sched_waking cannot be read (%s): run bezeld as root, outside "
+            "of containers",
+            errno == ENODEV ? "tracefs is not mounted" : strerror(errno));
 }
 
-/* Finds the tracepoint, once. */
+/* Finds the tracepoint, once. In another pid namespace its pids would be taken for those of other threads. */
 static void find_waking(struct samplers *s, int64_t now)
 {
     struct sampler_cpus *c = s->switches->cpus;
@@ -89,7 +92,7 @@ static void find_waking(struct samplers *s, int64_t now)
     if (c->waking_tried)
         return;
     c->waking_tried = true;
-    if (tracefs_read("events/sched/sched_waking/format", text, sizeof text) &&
+    if (c->first_namespace && tracefs_read("events/sched/sched_waking/format", text, sizeof text) &&
         find_field(text, "common_flags", &c->format.flags) && find_field(text, "pid_t pid", &c->format.woken) &&
         tracefs_read("events/sched/sched_waking/id", text, sizeof text))
         c->waking_id = strtoull(text, NULL, 10);
@@ -330,7 +333,7 @@ static const char *name_of(struct sampler_cpus *c, uint32_t thread)
 {
     struct command *known = &c->read[thread % NAMES], *told = &c->told[thread % NAMES];
     char text[64];
-    if (thread == 0 && c->sees_idle)
+    if (thread == 0 && c->first_namespace)
         return "idle";
     if (thread == 0 || thread == SWITCHES_NOBODY)
         return "unknown";
@@ -355,11 +358,10 @@ struct sampler_cpus *sampler_open_cpus(void)
 {
     struct sampler_cpus *c = calloc(1, sizeof *c);
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
-    struct stat namespace;
     if (!c)
         return NULL;
     c->cpu_max = cpus < 1 ? 1 : cpus > SAMPLER_CPUS ? SAMPLER_CPUS : (uint32_t)cpus;
-    c->sees_idle = stat("/proc/self/ns/pid", &namespace) == 0 && namespace.st_ino == FIRST_NAMESPACE;
+    c->first_namespace = procstat_is_first_namespace();
     return c;
 }
 

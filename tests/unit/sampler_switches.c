@@ -140,6 +140,16 @@ enum { CPUS_MAX = 256 };
 static int cpus[CPUS_MAX]; /* descriptors of the events of CPUs that were opened */
 static unsigned cpu_count;
 
+static bool other_namespace; /* ours is not the machine's first one of pids */
+static unsigned wakings;     /* events of tracepoints that were asked for */
+
+bool __wrap_procstat_is_first_namespace(void);
+bool __real_procstat_is_first_namespace(void);
+bool __wrap_procstat_is_first_namespace(void)
+{
+    return !other_namespace && __real_procstat_is_first_namespace();
+}
+
 static bool rights_suffice; /* what perf_rights_suffice() returns */
 
 bool __wrap_perf_rights_suffice(int enough);
@@ -173,6 +183,8 @@ long __wrap_syscall(long number, ...)
         refusals++;
         return -1;
     }
+    if (number == SYS_perf_event_open)
+        wakings += ((const struct perf_event_attr *)a[0])->type == PERF_TYPE_TRACEPOINT;
     long result = __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (number == SYS_perf_event_open && (pid_t)a[1] == -1 && result >= 0 && cpu_count < CPUS_MAX)
         cpus[cpu_count++] = (int)result;
@@ -276,7 +288,7 @@ static void bed_open(struct bed *b, enum experiment_switches_store store, double
     assert_true(shared != MAP_FAILED);
     memset(seen, 0, sizeof seen);
     seen_count = 0;
-    sums = ready_count = cpu_count = refusals = 0;
+    sums = ready_count = cpu_count = refusals = wakings = 0;
     last_wait.thread = longest_off = 0;
     b->descriptors = count_descriptors();
     fixture_open(&b->f);
@@ -440,6 +452,25 @@ TEST(where_others_are_refused_own_threads_are_recorded_and_a_remedy_is_told)
         bed_end(&b);
         cpus_refused = 0;
     }
+}
+
+static bool namespace_is_told(const struct bed *b)
+{
+    return others_are_unknown(b) || was_told(b, "has the pids of the machine's first pid namespace");
+}
+
+/* By the kernel's pids a sleeper of ours would have been woken when another thread was. */
+TEST(in_a_pid_namespace_wakers_are_unknown_and_that_is_told)
+{
+    struct bed b;
+    other_namespace = true;
+    bed_begin(&b, SWITCHES_STORE_ALL, 1);
+    bed_until(&b, both_had_intervals);
+    bed_until(&b, namespace_is_told);
+    assert_int_equal(wakings, 0);
+    bed_stop(&b);
+    bed_end(&b);
+    other_namespace = false;
 }
 
 static bool rivals_are_named(const struct bed *b)
