@@ -31,21 +31,57 @@ static bool is_kept(const struct notes *notes, const struct message_note *note)
     return false;
 }
 
-/* The last place is for the note that there were more. False: no place, or no memory. */
+/* Many processes may each have a note of these, and none is about records in no books: no verdict depends on them. */
+static bool is_harmless(const char *code)
+{
+    static const char *const codes[] = {"BEZEL-SAME-NAME",    "BEZEL-SECURE",       "BEZEL-KNOB-REFUSED",
+                                        "BEZEL-RING-RECORDS", "BEZEL-RING-THREADS", "BEZEL-WHEN-FULL",
+                                        "BEZEL-CLOCK",        "BEZEL-RINGS-TAKEN",  "BEZEL-RING-NO-MEMORY",
+                                        "BEZEL-THREAD-NAMES", "BEZEL-TIME"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
+static uint32_t count_of(const struct notes *notes, const char *code)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < notes->count; i++)
+        n += strcmp(notes->list[i].code, code) == 0;
+    return n;
+}
+
+static void drop(struct notes *notes, const struct message_note *note, bool harmless)
+{
+    bool *said = harmless ? &notes->said_more : &notes->said_any;
+    if (*said)
+        return;
+    *said = true;
+    struct message_note *last = &notes->list[notes->count++];
+    *last = (struct message_note){.at = note->at};
+    snprintf(last->code, sizeof last->code, harmless ? "BEZEL-NOTES-MORE" : "BEZEL-NOTES");
+    if (harmless)
+        snprintf(last->text, sizeof last->text,
+                 "there are more notes %s, or such that tell of no missing records: the log of bezeld has all",
+                 note->code);
+    else
+        snprintf(last->text, sizeof last->text, "only the first notes are kept, some %d: the log of bezeld has all",
+                 NOTES_MAX);
+}
+
+/* Two places are for the notes that there were more. False: no place, or no memory. */
 static bool keep(struct notes *notes, const struct message_note *note)
 {
+    bool harmless = is_harmless(note->code);
+    uint32_t room = NOTES_MAX - !notes->said_more - !notes->said_any;
     if (!notes->list && !(notes->list = calloc(NOTES_MAX, sizeof *notes->list)))
         return false;
-    if (notes->count + 1 < NOTES_MAX) {
+    if (notes->count < room && !(harmless && count_of(notes, note->code) >= NOTES_OF_A_CODE)) {
         notes->list[notes->count++] = *note;
         return true;
     }
-    if (notes->dropped++ == 0) {
-        struct message_note *last = &notes->list[notes->count++];
-        *last = (struct message_note){.at = note->at, .code = "BEZEL-NOTES"};
-        snprintf(last->text, sizeof last->text, "only the first %d notes are kept: the log of bezeld has all",
-                 NOTES_MAX - 1);
-    }
+    drop(notes, note, harmless);
     return false;
 }
 

@@ -14,11 +14,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NOTES_MAX = 256 }; /* for each life of a daemon */
+enum {
+    NOTES_MAX = 256,      /* for each life of a daemon */
+    NOTES_OF_A_CODE = 64, /* of them, where they tell of no missing records */
+};
 
 struct notes {
     uint32_t count;
-    uint64_t dropped; /* beyond NOTES_MAX */
+    bool said_more; /* that notes were dropped which tell of no missing records */
+    bool said_any;  /* that others were */
     struct message_note *list;
 };
 

@@ -258,14 +258,34 @@ TEST(a_flood_is_bounded_and_says_so)
 {
     struct fixture f = {0};
     fixture_open(&f);
-    for (int i = 0; i < NOTES_MAX; i++)
+    for (int i = 0; i < NOTES_MAX - 1; i++)
         notes_record(f.external, NULL, 7, "BEZEL-TEST", "number %d", i);
-    assert_int_equal(external_note_count(f.external), NOTES_MAX); /* one too many is enough to say so */
+    assert_int_equal(external_note_count(f.external), NOTES_MAX - 1); /* one too many is enough to say so */
     for (int i = 0; i < 3 * NOTES_MAX; i++)
         for (int twice = 0; twice < 2; twice++)
             notes_record(f.external, NULL, 7, "BEZEL-TEST", "number %d", i);
+    assert_int_equal(external_note_count(f.external), NOTES_MAX - 1);
+    assert_string_equal(external_note(f.external, NOTES_MAX - 3)->text, "number 253");
+    assert_string_equal(external_note(f.external, NOTES_MAX - 2)->code, "BEZEL-NOTES");
+    for (int i = 0; i < 2; i++) /* this has its place, too */
+        notes_record(f.external, NULL, 7, "BEZEL-SAME-NAME", "number %d", i);
     assert_int_equal(external_note_count(f.external), NOTES_MAX);
-    assert_string_equal(external_note(f.external, NOTES_MAX - 2)->text, "number 254");
-    assert_string_equal(external_note(f.external, NOTES_MAX - 1)->code, "BEZEL-NOTES");
+    assert_string_equal(external_note(f.external, NOTES_MAX - 1)->code, "BEZEL-NOTES-MORE");
+    fixture_close(&f);
+}
+
+/* Such as of 1,000 commands of a shell that a preloaded library observes. */
+TEST(notes_that_tell_of_no_missing_records_leave_room_for_those_that_do)
+{
+    struct fixture f = {0};
+    fixture_open(&f);
+    for (int i = 0; i < 1000; i++)
+        notes_record(f.external, NULL, 7, "BEZEL-SAME-NAME", "number %d", i);
+    assert_int_equal(external_note_count(f.external), NOTES_OF_A_CODE + 1);
+    assert_string_equal(external_note(f.external, NOTES_OF_A_CODE - 1)->text, "number 63");
+    assert_string_equal(external_note(f.external, NOTES_OF_A_CODE)->code, "BEZEL-NOTES-MORE");
+    assert_non_null(strstr(external_note(f.external, NOTES_OF_A_CODE)->text, "BEZEL-SAME-NAME"));
+    assert_true(notes_record(f.external, NULL, 7, "BEZEL-SEGMENT", "is not read"));
+    assert_string_equal(external_note(f.external, NOTES_OF_A_CODE + 1)->code, "BEZEL-SEGMENT");
     fixture_close(&f);
 }

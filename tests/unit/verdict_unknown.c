@@ -202,7 +202,8 @@ TEST(a_run_is_complete_only_if_no_note_tells_of_records_in_no_books)
         bool complete;
     } codes[] = {{"BEZEL-SEGMENT", false},   {"BEZEL-NODE-SHARE", false}, {"BEZEL-NOTES", false},
                  {"BEZEL-CLOCK-GAP", false}, {"BEZEL-PAUSED", true},      {"BEZEL-SEGMENT-CUT", true},
-                 {"BEZEL-STREAMS", true},    {"BEZEL-LEFT-BEHIND", true}, {"BEZEL-NO-SEGMENT", true}};
+                 {"BEZEL-STREAMS", true},    {"BEZEL-LEFT-BEHIND", true}, {"BEZEL-NO-SEGMENT", true},
+                 {"BEZEL-NOTES-MORE", true}};
     for (size_t i = 0; i < 2 * sizeof codes / sizeof *codes; i++) {
         struct sample s;
         bool running = i % 2, complete = codes[i / 2].complete;
