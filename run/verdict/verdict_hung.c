@@ -31,6 +31,14 @@ static const struct summary_program *killed_program(const struct summary *s, con
     return NULL;
 }
 
+/* When program `g` was killed, or the run began to end before: that it is silent then is what it was told to be. */
+static int64_t killed_at(const struct verdict *v, const struct summary *s, const struct summary_process *p,
+                         const struct summary_program *g)
+{
+    int64_t at = verdict_run_time(s, p->node, saturate_add(p->started, g->ran));
+    return v->ended != 0 && v->ended < at ? v->ended : at;
+}
+
 /* Whether a silence of so many ns breaks limit `i` by itself, more than all that was judged on `node`. */
 static bool silence_breaks(const struct summary *s, const struct experiment *e, uint32_t i, uint32_t node,
                            int64_t silent)
@@ -80,19 +88,29 @@ static double silence_exceeds(const struct summary *s, const struct experiment *
     return (double)silent - (is_jitter ? usual : 0) - l->bound;
 }
 
+/* Whether instants found limit `i` violated before `end`. Later it may have been so because the run had ended. */
+static bool violated_before(const struct summary *s, uint32_t i, int64_t end)
+{
+    for (size_t k = 0; k < s->violation_count; k++)
+        if (s->violations[k].limit == i && verdict_run_time(s, s->violations[k].node, s->violations[k].begin) < end)
+            return true;
+    return false;
+}
+
 /*
  * Whether `silent` ns before process `k` was killed, or the run began to end, may break limit `i`: of a killed one also
- * where instants found it violated then, or it is judged while it lasts. Other values are known as long as a record is
- * in the window.
+ * where instants found it violated before `killed`, or it is judged while it lasts; 0: it was not. Other values are
+ * known as long as a record is in the window.
  */
 static bool silence_counts(const struct summary *s, const struct experiment *e, const struct verdict_limit *v,
-                           uint32_t i, size_t k, int64_t silent, bool killed)
+                           uint32_t i, size_t k, int64_t silent, int64_t killed)
 {
     const struct experiment_limit *l = &e->limits[i];
     double over = silence_exceeds(s, e, i, k, silent);
     bool is_seen = !v->switched && !verdict_is_reduced(&e->metrics[l->metric], &s->processes[k]);
     bool is_hung = is_seen && over > 0 && over >= (double)l->persistence && silent > agent_settling(e, l);
-    return is_hung || (killed && (v->before_end != 0 || silence_breaks(s, e, i, s->processes[k].node, silent)));
+    bool is_found = v->before_end != 0 && violated_before(s, i, killed);
+    return is_hung || (killed != 0 && (is_found || silence_breaks(s, e, i, s->processes[k].node, silent)));
 }
 
 /*
@@ -107,9 +125,9 @@ static void judge_silent(struct verdict *v, const struct summary *s, const struc
         const struct summary_program *g = killed_program(s, p);
         bool is_looked_at = g || (v->ended != 0 && outlived(v, s, p));
         int64_t last = is_looked_at ? verdict_end(s, e, i, k) : INT64_MIN;
-        int64_t end = g ? verdict_run_time(s, p->node, saturate_add(p->started, g->ran)) : v->ended;
+        int64_t end = g ? killed_at(v, s, p, g) : v->ended;
         int64_t silent = last == INT64_MIN ? 0 : saturate_sub(end, verdict_run_time(s, p->node, last));
-        if (silent <= 0 || !silence_counts(s, e, l, i, k, silent, g != NULL) ||
+        if (silent <= 0 || !silence_counts(s, e, l, i, k, silent, g ? end : 0) ||
             (double)saturate_add(l->violated, silent) <=
                 e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
             continue;
