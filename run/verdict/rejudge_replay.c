@@ -155,10 +155,29 @@ int replay_find_processes(struct replay *r)
     return 0;
 }
 
+/*
+ * When process `p` had ended for certain, by its node's clock: a program is waited for, from before it began on.
+ * INT64_MAX: it is none, or it recorded behind that, and is another one.
+ */
+static int64_t replay_ended(const struct replay *r, const struct replay_process *p)
+{
+    for (size_t i = 0; i < r->s->program_count; i++) {
+        const struct summary_program *g = &r->s->programs[i];
+        int64_t ended = replay_time(r, p->p->node, saturate_add(p->p->started, g->ran));
+        if (g->state == LAUNCHED_ENDED && g->pid == p->p->pid && ended >= p->end &&
+            strcmp(g->node, r->s->nodes[p->p->node].name) == 0)
+            return ended;
+    }
+    return INT64_MAX;
+}
+
+/* When a process's streams were closed, as far as it had not ended before; bezeld may have been stopped meanwhile. */
 static void replay_close(void *context, const struct model_process *p, int64_t closed)
 {
     struct replay_process *is = replay_process(context, p->row);
+    int64_t ended = is ? replay_ended(context, is) : INT64_MAX;
     closed = is && closed != INT64_MAX ? replay_time(context, is->p->node, closed) : closed;
+    closed = ended < closed ? ended : closed;
     if (is && closed > is->closed)
         is->closed = closed;
 }

@@ -216,14 +216,38 @@ static void check_worst(const struct scene *s, const struct builtin_limit *row)
     assert_true(beyond ? row->violated > 0 || counts : row->violated == 0);
 }
 
-/* Of one node; else of all together, where each worker is on its own. */
-static void judge_gaps(bool of_one)
+/* The workers are programs that the run started, and waited for. */
+static void launch(struct scene *s, struct summary_program programs[WORKERS])
 {
+    for (int i = 0; i < WORKERS; i++) {
+        struct summary_process *p = &s->processes[i];
+        p->pid = (uint32_t)i + 1;
+        p->started = s->workers[i].times[0] - 1;
+        programs[i] = (struct summary_program){.node = s->node[p->node].name,
+                                               .pid = p->pid,
+                                               .state = LAUNCHED_ENDED,
+                                               .ran = s->workers[i].ends - p->started};
+    }
+    s->s.programs = programs;
+    s->s.program_count = WORKERS;
+}
+
+/*
+ * Of one node; else of all together, where each worker is on its own. `late`: bezeld was stopped as they ended, and
+ * noticed it long after.
+ */
+static void judge_gaps(bool of_one, bool late)
+{
+    struct summary_program programs[WORKERS];
     static struct scene s;
     int64_t again = 0, violated = 0;
     for (int run = 0; run < runs(); run++) {
         apart = !of_one;
-        scene_begin(&s, false, false);
+        scene_draw(&s, false, false);
+        for (int i = 0; i < WORKERS && late; i++)
+            s.workers[i].closed += 10 * CLOCK_S;
+        scene_store(&s);
+        launch(&s, programs);
         watch(&s);
         assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
         for (size_t i = 0; i < s.s.gap_count; i++) {
@@ -247,8 +271,14 @@ static void judge_gaps(bool of_one)
 
 TEST(a_gap_is_judged_as_if_there_were_none)
 {
-    judge_gaps(true);
-    judge_gaps(false);
+    judge_gaps(true, false);
+    judge_gaps(false, false);
+}
+
+TEST(what_is_behind_the_end_of_a_program_is_known)
+{
+    judge_gaps(true, true);
+    judge_gaps(false, true);
 }
 
 TEST(a_gap_is_not_judged_where_records_may_be_missing)
@@ -557,8 +587,11 @@ TEST(no_answer_is_given_that_is_not_known)
     static struct scene s;
     int64_t again = 0, doubtful = 0;
     for (int run = 0; run < runs(); run++) {
+        struct summary_program programs[WORKERS];
         apart = draw(2);
         scene_begin(&s, draw(2), true);
+        if (draw(2))
+            launch(&s, programs);
         watch(&s);
         assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
         for (size_t i = 0; i < s.s.gap_count; i++) {
