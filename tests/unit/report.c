@@ -397,6 +397,25 @@ static void check_sentence(const struct sample *s, const char *expected)
     free(text);
 }
 
+TEST(a_node_without_programs_is_not_why_a_limit_of_kind_hold_was_not_judged)
+{
+    for (int empty = 0; empty < 2; empty++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = 1;
+        s.limits[0].kind = LIMIT_HOLD;
+        s.nodes[1] = s.nodes[0];
+        s.summary.node_count = 2;
+        for (int i = 0; i < 2; i++)
+            s.rows[i] = (struct builtin_limit){.node = i,
+                                               .at = sample_time(9),
+                                               .worst = NAN,
+                                               .settling = i == empty ? 0 : CLOCK_S / 2,
+                                               .unknown = i == empty ? CLOCK_S : CLOCK_S / 10};
+        check_sentence(&s, ": fps >= 29 could not be judged: a limit of kind hold is judged after adaptation has had ");
+    }
+}
+
 TEST(what_a_verdict_hides_is_in_its_sentence)
 {
     struct sample s;

@@ -42,8 +42,10 @@ static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
         const struct builtin_limit *row = &r->summary->limits[i];
         if (row->limit != (int64_t)limit)
             continue;
+        if (row->settling > 0 && settling == 0)
+            unknown = 0; /* that was of nodes without a value */
+        unknown = (row->settling > 0 || settling == 0) && row->unknown > unknown ? row->unknown : unknown;
         settling = row->settling > settling ? row->settling : settling;
-        unknown = row->unknown > unknown ? row->unknown : unknown;
         seen = seen || !isnan(row->worst);
     }
     int64_t unjudged = r->verdict->limits[limit].unjudged, lasted = r->verdict->duration;

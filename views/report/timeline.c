@@ -77,14 +77,18 @@ static const char *gap_cause(const struct report *r, const struct history_gap *g
         return "it is of another file, and nobody judged it during the run";
     if (g->never)
         return "bezel-resmgr did not judge it";
+    if (report_is_global(r, g->limit) && g->restarted)
+        return "bezel-resmgr, or the bezeld that records what it judges, was started again";
     if (report_is_global(r, g->limit))
-        return g->restarted
-                   ? "bezel-resmgr, or the bezeld that records what it judges, was started again"
+        return is_chosen(r, g->limit)
+                   ? "bezel-resmgr was stopped, had no CPU, or lacked the values of a node, "
+                     "or a node had records without a known value in 'where'"
                    : "bezel-resmgr was stopped, had no CPU, or lacked the values of a node or of the collector";
     if (g->restarted)
         return "bezeld was started again";
-    return is_chosen(r, g->limit) ? "bezeld was stopped, had no CPU, or did not have all records at a sampling instant"
-                                  : "bezeld was stopped, or had no CPU";
+    return is_chosen(r, g->limit)
+               ? "bezeld was stopped, had no CPU, lacked records, or had some without a known value in 'where'"
+               : "bezeld was stopped, or had no CPU";
 }
 
 static void gap_row(struct rows *w, const struct report *r, const void *item)
