@@ -406,7 +406,7 @@ static void bound_totals(struct verdict *v, size_t row_count)
 static void downgrade_uncertain(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
     bool aborted = v->run == RUN_ABORTED;
-    bool uncertain = aborted || v->vanished || v->unjoined || v->unobserved || v->left || v->given_up ||
+    bool uncertain = aborted || v->vanished || v->unjoined || v->unobserved || v->left || v->rejoined || v->given_up ||
                      v->clock_gaps || v->uncounted;
     bool lacks = verdict_lacks_node(v, s, e);
     bool unmanaged = summary_property_number(s, RUNDB_UNMANAGED) != 0;
@@ -621,7 +621,9 @@ static void judge_unobserved(struct verdict *v, const struct summary *s)
         v->unobserved = add_processes(v->unobserved, s->nodes[i].unobserved);
     for (size_t i = 0; i < s->process_count; i++)
         v->unobserved = add_processes(v->unobserved, s->processes[i].unobserved);
-    v->balanced = v->balanced && v->unobserved == 0;
+    for (size_t i = 0; i < s->node_count; i++)
+        v->rejoined = v->rejoined || verdict_joined_again(s, i);
+    v->balanced = v->balanced && v->unobserved == 0 && !v->rejoined;
 }
 
 bool verdict_is_clock_gap(const struct summary *s, size_t i)
@@ -745,7 +747,7 @@ void verdict_free(struct verdict *v)
 
 bool verdict_is_complete(const struct verdict *v)
 {
-    bool observed = v->unobserved == 0 && v->left == 0 && v->clock_gaps == 0 && v->uncounted == 0;
+    bool observed = v->unobserved == 0 && v->left == 0 && !v->rejoined && v->clock_gaps == 0 && v->uncounted == 0;
     return !v->partial && (v->run == RUN_RUNNING ? observed : v->run == RUN_ENDED && v->balanced);
 }
 

@@ -134,6 +134,7 @@ struct verdict {
     uint64_t unobserved;  /* processes that recorded and were not observed: their records are unknown */
     size_t unknown;       /* processes whose end is unknown; 0 while the run goes on */
     size_t left;          /* processes that went on when their bezeld had ended, also while the run goes on */
+    bool rejoined;        /* verdict_joined_again() is so of a node */
     const char *unended;  /* where programs of the run may live on, as RUNDB_UNENDED; NULL: nowhere; likewise */
     size_t absent;        /* processes of the file, to attach to, of which none ever came; 0 while the run goes on */
     const char *absentee; /* the first of them */
@@ -209,6 +210,13 @@ void verdict_free(struct verdict *v);
  */
 struct verdict_books verdict_aspect(const struct summary *s, const struct summary_process *p,
                                     const struct summary_book *book);
+
+/**
+ * Whether node `node` of `s` has joined again, or did so later, where a program had begun by then: one bezeld had ended
+ * in order, and what was recorded before the next one was there is in no books. Behind a jump of its clock a note tells
+ * of that. Pure.
+ */
+bool verdict_joined_again(const struct summary *s, size_t node);
 
 /** Whether note `i` of `s` says that a node did not observe its processes, since its clock had jumped. Pure. */
 bool verdict_is_clock_gap(const struct summary *s, size_t i);

@@ -160,10 +160,31 @@ static bool may_be_of(const struct summary *s, const struct experiment *e, size_
     return at == node || (is_launched_here(e, s->nodes[at].name) && is_launched_here(e, s->nodes[node].name));
 }
 
+/* Whether a program of node `node` had begun before its bezeld first said anything. */
+static bool began_unseen(const struct summary *s, size_t node)
+{
+    for (size_t i = 0; i < s->process_count; i++)
+        if (s->processes[i].node == node && s->processes[i].role == ROLE_SUT &&
+            s->processes[i].started < s->nodes[node].first_at)
+            return true;
+    return false;
+}
+
+bool verdict_joined_again(const struct summary *s, size_t node)
+{
+    bool is = false;
+    for (size_t i = 0; i < s->node_count; i++)
+        is = is ||
+             (i != node && strcmp(s->nodes[i].name, s->nodes[node].name) == 0 && began_unseen(s, i > node ? i : node));
+    for (size_t i = 0; i < s->note_count && is; i++)
+        is = !verdict_is_clock_gap(s, i);
+    return is;
+}
+
 bool verdict_is_uncertain_on(const struct verdict *v, const struct summary *s, const struct experiment *e,
                              uint32_t node)
 {
-    bool uncertain = v->run != RUN_RUNNING && s->nodes[node].open;
+    bool uncertain = (v->run != RUN_RUNNING && s->nodes[node].open) || verdict_joined_again(s, node);
     for (size_t i = 0; i < s->node_count; i++)
         uncertain = uncertain || (s->nodes[i].unobserved > 0 && may_be_of(s, e, i, node));
     for (size_t i = 0; i < s->process_count; i++)

@@ -114,10 +114,25 @@ static void verify_unobserved(struct verify *v, uint64_t count, const char *what
     add_incomplete(v, "unobserved", text);
 }
 
+/* Each life of a node's bezeld but the first follows a time that is unknown. */
+static void verify_lives(struct verify *v, const struct summary *s, size_t i)
+{
+    char text[256];
+    snprintf(text, sizeof text, "node %.100s: what programs recorded between two lives of its bezeld is unknown",
+             s->nodes[i].name);
+    for (size_t before = 0; before < i; before++)
+        if (verdict_joined_again(s, i) && strcmp(s->nodes[before].name, s->nodes[i].name) == 0) {
+            add_incomplete(v, "left", text);
+            return;
+        }
+}
+
 static void verify_all_observed(struct verify *v, const struct summary *s)
 {
-    for (size_t i = 0; i < s->node_count; i++)
+    for (size_t i = 0; i < s->node_count; i++) {
+        verify_lives(v, s, i);
         verify_unobserved(v, s->nodes[i].unobserved, "counted at node", s->nodes[i].name);
+    }
     for (size_t i = 0; i < s->process_count; i++) {
         const struct summary_process *p = &s->processes[i];
         char name[128];

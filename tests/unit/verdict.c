@@ -495,6 +495,31 @@ TEST(what_may_have_gone_on_unobserved_leaves_the_books_open)
     }
 }
 
+/* A bezeld that ended in order has joined once more: what began to record in between is in no books. */
+TEST(what_was_recorded_between_two_lives_of_a_bezeld_is_unknown)
+{
+    for (int what = 0; what < 4; what++) {
+        struct sample s;
+        sample_held(&s);
+        s.nodes[1] = s.nodes[0];
+        s.nodes[1].first_at = sample_time(5);
+        s.processes[2].node = 1;
+        if (what == 3) /* it was there when the program began */
+            s.processes[2].started = sample_time(6);
+        s.nodes[1].name = what == 0 ? "stage" : s.nodes[0].name;
+        s.summary.node_count = 2;
+        if (what == 2) /* and is told of by itself */
+            s.notes[s.summary.note_count++] = (struct summary_note){.code = "BEZEL-CLOCK-GAP", .text = "", .name = ""};
+        struct verdict *v = judge(&s, false);
+        assert_int_equal(v->rejoined, what == 1);
+        assert_int_equal(v->balanced, what == 0 || what == 3);
+        assert_int_equal(verdict_is_complete(v), what == 0 || what == 3);
+        assert_int_equal(v->limits[0].is, what == 0 || what == 3 ? VERDICT_HELD : VERDICT_UNKNOWN);
+        assert_int_equal(v->rows[0].is, v->limits[0].is);
+        verdict_free(v);
+    }
+}
+
 /* The monitor's own records count as well: what it gave up of them leaves no limit certain. */
 TEST(what_a_node_gave_up_of_the_daemons_own_records_counts_too)
 {

@@ -455,6 +455,8 @@ static void say_unknown(const struct report *r, FILE *out)
     else if (v->left)
         fprintf(out, "%s %zu process%s went on when bezeld had ended", begin_reason(&n), v->left,
                 v->left == 1 ? "" : "es");
+    if (v->rejoined && !v->left)
+        fprintf(out, "%s what programs recorded between two lives of a bezeld is unknown", begin_reason(&n));
     if (v->unended)
         fprintf(out,
                 "%s programs may have been started or have gone on unobserved %s: their launcher has not said "
