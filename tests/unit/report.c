@@ -503,7 +503,13 @@ TEST(why_a_limit_over_followers_was_not_judged_is_said)
         later.first_ns = s.books[1][1].last_ns + (follows ? 1 : 0);
         later.last_ns = later.first_ns + CLOCK_S;
         s.rows[0].node = s.processes[1].node;
+        struct history_gap gaps[] = {{.begin = later.first_ns - 5 * CLOCK_S, .end = later.first_ns - 2 * CLOCK_S},
+                                     {.begin = later.first_ns, .end = later.first_ns + CLOCK_S}};
+        s.summary.gaps = gaps;
+        s.summary.gap_count = 2;
         char *text = written(&s, report_text, true);
+        assert_int_equal(strstr(text, "not judged for 1.00 s: a process began when the one") != NULL, follows);
+        assert_non_null(strstr(text, "not judged for 3.00 s: bezeld was stopped"));
         assert_int_equal(strstr(text, "a process began when the one before had ended") != NULL, follows);
         free(text);
     }

@@ -130,6 +130,12 @@ enum { REPORT_NAMED_MAX = 3 }; /* limits that the sentence names: broken ones be
 /** The sentence, and when the run started. */
 void report_opening(const struct report *r, FILE *out);
 
+/**
+ * Whether on `node` a process began to record the aspect of limit `limit` between these times, when no other one was
+ * there any more.
+ */
+bool report_is_followed(const struct report *r, uint32_t node, uint32_t limit, int64_t from, int64_t until);
+
 /** That limit `i` could not be judged, of what, and why: a sentence without its full stop. */
 void report_unknown(const struct report *r, size_t i, FILE *out);
 

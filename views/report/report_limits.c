@@ -133,22 +133,22 @@ static void add_limit(struct rows *w, const struct report *r, size_t limit)
 
 /* ---- What a verdict stands by, other than what was judged during the run ----------------------------------------- */
 
-/* Whether on the node of limit `l` a process began to record the metric's aspect when no other was there any more. */
-static bool is_of_followers(const struct report *r, const struct builtin_limit *l)
+bool report_is_followed(const struct report *r, uint32_t node, uint32_t limit, int64_t from, int64_t until)
 {
-    const struct experiment_limit *limit = &r->experiment->limits[l->limit];
-    const struct experiment_metric *m = limit->metric < 0 ? NULL : &r->experiment->metrics[limit->metric];
+    const struct experiment_limit *l = &r->experiment->limits[limit];
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &r->experiment->metrics[l->metric];
     if (m && m->operands)
         m = &r->experiment->metrics[experiment_metric_operand(r->experiment, m, 0)];
     int64_t last = INT64_MAX;
     for (size_t i = 0; m && m->aspect && !m->per_process && i < r->summary->process_count; i++) {
         const struct summary_process *p = &r->summary->processes[i];
-        for (size_t b = 0; p->node == l->node && b < p->book_count; b++) {
-            if (strcmp(p->books[b].name, m->aspect) != 0 || p->books[b].stored == 0)
+        for (size_t b = 0; p->node == node && b < p->book_count; b++) {
+            const struct summary_book *book = &p->books[b];
+            if (strcmp(book->name, m->aspect) != 0 || book->stored == 0)
                 continue;
-            if (p->books[b].first_ns > last)
+            if (book->first_ns > last && book->first_ns >= from && book->first_ns <= until)
                 return true;
-            last = last == INT64_MAX || p->books[b].last_ns > last ? p->books[b].last_ns : last;
+            last = last == INT64_MAX || book->last_ns > last ? book->last_ns : last;
         }
     }
     return false;
@@ -165,7 +165,7 @@ static const char *why_unjudged(const struct report *r, const struct builtin_lim
     bool is_known = l->limit >= 0 && l->limit < (int64_t)r->experiment->limit_count; /* run.db may say anything */
     if (is_known && r->experiment->limits[l->limit].persistence > 0)
         return "between two sampling instants it may have been broken for longer than 'for'; shorten adapt.every";
-    return l->epoch == 0 && is_known && is_of_followers(r, l)
+    return l->epoch == 0 && is_known && report_is_followed(r, l->node, (uint32_t)l->limit, INT64_MIN, INT64_MAX)
                ? "a process began when the one before had ended, and what both made in a window is not known"
                : NULL;
 }

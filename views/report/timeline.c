@@ -86,6 +86,9 @@ static const char *gap_cause(const struct report *r, const struct history_gap *g
                    : "bezel-resmgr was stopped, had no CPU, or lacked the values of a node or of the collector";
     if (g->restarted)
         return "bezeld was started again";
+    if (g->limit < r->experiment->limit_count &&
+        report_is_followed(r, g->node, g->limit, saturate_sub(g->begin, r->experiment->adapt.every), g->end))
+        return "a process began when the one before had ended, and what both made in a window was not known";
     return is_chosen(r, g->limit)
                ? "bezeld was stopped, had no CPU, lacked records, or had some without a known value in 'where'"
                : "bezeld was stopped, or had no CPU";
