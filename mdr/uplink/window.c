@@ -135,17 +135,17 @@ uint64_t window_end(const struct window *w)
     return atomic_load_explicit(&w->file->written, memory_order_relaxed); /* relaxed: one owner */
 }
 
-void window_leave(struct window *w, uint64_t instance)
+void window_leave(struct window *w, uint64_t instance, enum window_left how)
 {
     int entry = hash_index_find(&w->process_index, instance, HASH_INDEX_NO_RING);
     if (entry >= 0)
-        w->file->processes[entry].left = 1;
+        w->file->processes[entry].left = how;
 }
 
-bool window_left(const struct window *w, uint64_t instance)
+enum window_left window_left(const struct window *w, uint64_t instance)
 {
     int entry = hash_index_find(&w->process_index, instance, HASH_INDEX_NO_RING);
-    return entry >= 0 && w->file->processes[entry].left;
+    return entry >= 0 ? (enum window_left)w->file->processes[entry].left : WINDOW_NOT_LEFT;
 }
 
 uint64_t window_records(const struct window *w)

@@ -132,9 +132,13 @@ uint64_t window_oldest(const struct window *w);
 uint64_t window_end(const struct window *w);
 struct window_packet *window_next(struct window *w, uint64_t *at);
 
-/** Marks `instance` as closing, for the next daemon too: no further session of it begins. */
-void window_leave(struct window *w, uint64_t instance);
-bool window_left(const struct window *w, uint64_t instance);
+/**
+ * Marks `instance` as closing, for the next daemon too: no further session of it begins. ALIVE: it lived, and the run
+ * had not ended in order.
+ */
+enum window_left { WINDOW_NOT_LEFT = 0, WINDOW_LEFT = 1, WINDOW_LEFT_ALIVE = 2 };
+void window_leave(struct window *w, uint64_t instance, enum window_left how);
+enum window_left window_left(const struct window *w, uint64_t instance);
 
 /**
  * Combines `uuid` with the birth of the window: `birth` if this daemon has created it and this is the first call, else

@@ -38,7 +38,7 @@ struct saved_stream {
 struct saved_process {
     uint64_t instance;
     uint32_t stream_id; /* 0: free entry */
-    uint32_t left;      /* 1: its streams are closing or closed */
+    uint32_t left;      /* enum window_left: its streams are closing or closed */
 };
 
 struct window_file {

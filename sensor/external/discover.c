@@ -170,9 +170,11 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
     p->stream_id = stream_id;
     p->role = is_daemon(x, a) ? ROLE_DAEMON : ROLE_SUT;
     p->own = p->role == ROLE_DAEMON && segment_pid_is_ours(a) && a->pid == (uint32_t)getpid();
-    if (window_left(x->window, a->instance)) { /* a predecessor had begun to close its streams */
+    enum window_left left = window_left(x->window, a->instance);
+    if (left != WINDOW_NOT_LEFT) { /* a predecessor had begun to close its streams */
         p->phase = EXTERNAL_CLOSING;
-        p->state = segment_alive(a) ? PROCESS_DETACHED : PROCESS_ENDED;
+        p->left_alive = left == WINDOW_LEFT_ALIVE;
+        p->state = p->left_alive || segment_alive(a) ? PROCESS_DETACHED : PROCESS_ENDED;
         x->resumed = x->resumed && (p->state == PROCESS_ENDED || p->role == ROLE_DAEMON);
         p->closing_since = now;
     }

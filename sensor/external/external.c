@@ -61,7 +61,8 @@ void external_refresh(struct external *x, struct external_process *p)
 static void begin_closing(struct external *x, uint32_t i, enum message_process_state state, int64_t now)
 {
     struct external_process *p = x->processes[i];
-    window_leave(x->window, p->at->instance);
+    p->left_alive = state == PROCESS_DETACHED && p->role == ROLE_SUT && !x->run_ends;
+    window_leave(x->window, p->at->instance, p->left_alive ? WINDOW_LEFT_ALIVE : WINDOW_LEFT);
     open_spans_last(x, p, state == PROCESS_ENDED, now);
     segment_set_mode(p->at, SEGMENT_DISABLED);
     if (!x->goes_on)

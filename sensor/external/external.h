@@ -56,6 +56,7 @@ struct external_process {
     bool goals_set;           /* for closing: the goal of each ring is set */
     uint32_t version;         /* of its dictionary: how often it has grown */
     bool books_saved;         /* the receiver has saved its final books */
+    bool left_alive;          /* left as WINDOW_LEFT_ALIVE */
     int64_t closed_at;        /* since when all its packets are acknowledged; 0: not yet */
     int64_t closing_since;
     uint64_t unfinished;
@@ -205,7 +206,7 @@ void external_go_on(struct external *x, bool goes_on);
 
 /**
  * The run ends in order: living processes are released, and what they record from now on is not the run's. Without it
- * their last books have state LEFT. Call it before external_finish(), or soon after.
+ * their last books have state LEFT, which a call after external_finish() does not change.
  */
 void external_end_run(struct external *x);
 

@@ -56,14 +56,15 @@ static void source_describe(void *context, uint64_t instance, struct message_pro
 }
 
 /*
- * What the last books say of a process that lives: it is released, or only left, if the run has not ended in order. A
- * trace that ends because a clock has jumped is followed by the next one.
+ * What the last books say of a process that lived: it was released, or only left, if the run had not ended in order.
+ * That it has ended by now, as the books waited for the link, makes no difference. A trace that ends because a clock
+ * has jumped is followed by the next one.
  */
 static enum message_process_state last_state(const struct external *x, const struct external_process *p,
                                              enum message_process_state state)
 {
-    bool left = state == PROCESS_DETACHED && p->role == ROLE_SUT && !x->run_ends && !x->goes_on;
-    return left ? PROCESS_LEFT : state;
+    bool left = p->left_alive || (p->role == ROLE_SUT && !x->run_ends);
+    return state == PROCESS_DETACHED && left && !x->goes_on ? PROCESS_LEFT : state;
 }
 
 /* A process that is given up before its rings were drained has its final state all the same. */

@@ -302,6 +302,15 @@ struct segment *fixture_own_segment(void)
     return s;
 }
 
+enum message_process_state fixture_last_state(struct fixture *f, uint32_t i)
+{
+    static struct message_books b;
+    uint64_t instance = external_process(f->external, i)->at->instance;
+    external_end_run(f->external);
+    external_uplink(f->external).books(f->external, instance, true, clock_now(), &b);
+    return b.state;
+}
+
 uint64_t fixture_books(const struct fixture *f, const char *aspect, struct message_books_row *sum)
 {
     static struct message_books b;

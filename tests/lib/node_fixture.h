@@ -101,6 +101,9 @@ struct segment *fixture_own_segment(void);
  */
 uint64_t fixture_books(const struct fixture *f, const char *aspect, struct message_books_row *sum);
 
+/** What the last books of process `i` say of it, if the run ends in order only now. */
+enum message_process_state fixture_last_state(struct fixture *f, uint32_t i);
+
 /** Whether what is known of every stream has an end; whether there is a note of `code`. */
 bool fixture_is_known_to_its_end(const struct fixture *f);
 bool fixture_is_noted(const struct fixture *f, const char *code);

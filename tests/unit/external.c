@@ -492,6 +492,7 @@ static void a_process_that_was_left_is_not_taken_up_by_the_next_life(void **stat
         fixture_finish(&f);
     else
         external_finish(f.external, clock_now());
+    assert_int_equal(fixture_last_state(&f, 0), PROCESS_LEFT);
     external_close(f.external, false); /* killed before it was done */
     fixture_reopen(&f);
     gate->go = 10;
@@ -499,9 +500,13 @@ static void a_process_that_was_left_is_not_taken_up_by_the_next_life(void **stat
     fixture_until(&f, fixture_all_gone);
     assert_int_equal(f.records, 100);
     assert_int_equal(external_process(f.external, 0)->state, PROCESS_DETACHED);
+    assert_int_equal(fixture_last_state(&f, 0), PROCESS_LEFT);
     assert_balanced(&f);
     gate->go = 10;
     fixture_wait(pid);
+    external_close(f.external, false);
+    fixture_reopen(&f);
+    assert_int_equal(fixture_last_state(&f, 0), PROCESS_LEFT); /* though it has ended by now */
     fixture_end(&f);
 }
 

@@ -251,11 +251,11 @@ TEST_WITH(scratch_begin, scratch_end, what_was_left_stays_left_and_only_that)
     struct window *w = open_window();
     add_stream(w, 1, 0);
     add_stream(w, 2, 0);
-    window_leave(w, 1);
-    window_leave(w, 3); /* nobody's number */
+    window_leave(w, 1, WINDOW_LEFT_ALIVE);
+    window_leave(w, 3, WINDOW_LEFT); /* nobody's number */
     window_close(w, false);
     w = open_window();
-    assert_true(window_left(w, 1));
+    assert_int_equal(window_left(w, 1), WINDOW_LEFT_ALIVE);
     assert_false(window_left(w, 2));
     assert_false(window_left(w, 3));
     window_forget(w, 1);
