@@ -160,12 +160,24 @@ static bool may_be_of(const struct summary *s, const struct experiment *e, size_
     return at == node || (is_launched_here(e, s->nodes[at].name) && is_launched_here(e, s->nodes[node].name));
 }
 
-/* Whether a program of node `node` had begun before its bezeld first said anything. */
+/* Whether program `g` is none of the processes that were observed. */
+static bool is_unknown(const struct summary *s, const struct summary_program *g)
+{
+    bool known = false;
+    for (size_t i = 0; i < s->process_count; i++)
+        known = known || s->processes[i].pid == g->pid;
+    return !known;
+}
+
+/* Whether a program of node `node` had begun before its bezeld first said anything, or may have begun and ended. */
 static bool began_unseen(const struct summary *s, size_t node)
 {
     for (size_t i = 0; i < s->process_count; i++)
         if (s->processes[i].node == node && s->processes[i].role == ROLE_SUT &&
             s->processes[i].started < s->nodes[node].first_at)
+            return true;
+    for (size_t i = 0; i < s->program_count; i++)
+        if (strcmp(s->programs[i].node, s->nodes[node].name) == 0 && is_unknown(s, &s->programs[i]))
             return true;
     return false;
 }
