@@ -15,6 +15,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Where link `run` leads now, such as `latest`: that may lead elsewhere before the command ends. */
+static void follow_link(char run[PATH_MAX])
+{
+    char target[PATH_MAX], path[2 * PATH_MAX];
+    ssize_t n = readlink(run, target, sizeof target - 1);
+    const char *slash = strrchr(run, '/');
+    if (n <= 0)
+        return;
+    target[n] = '\0';
+    int folder = *target == '/' || !slash ? 0 : (int)(slash + 1 - run);
+    if (snprintf(path, sizeof path, "%.*s%s", folder, run, target) < PATH_MAX)
+        memcpy(run, path, strlen(path) + 1);
+}
+
 int command_find_run(const struct command_target *t, const char *word, char run[PATH_MAX])
 {
     char below[PATH_MAX];
@@ -25,8 +39,10 @@ int command_find_run(const struct command_target *t, const char *word, char run[
         int there = rundir_find(below, folder, run, PATH_MAX);
         err = there == BEZEL_ENOENT ? err : there;
     }
-    if (err == 0)
+    if (err == 0) {
+        follow_link(run);
         return OPTIONS_GO_ON;
+    }
     if (err == BEZEL_EINVAL)
         log_error("BEZEL-RUN-UNKNOWN",
                   "%s is not a run directory: it has neither experiment.yaml, nor run.db, nor trace",
