@@ -223,7 +223,7 @@ TEST_WITH(scratch_begin, scratch_end, a_window_of_another_user_is_replaced_and_n
     scratch_folder.shared = true;
     w = open_window();
     scratch_folder.shared = false;
-    assert_int_equal(window_records(w), geteuid() == 0 ? 0 : 1);
+    assert_int_equal(count(w), geteuid() == 0 ? 0 : 1);
     assert_true(fstat(w->fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 07777) == 0640);
     window_close(w, true);
 }
