@@ -19,6 +19,8 @@
 static void follow_link(char run[PATH_MAX])
 {
     char target[PATH_MAX], path[2 * PATH_MAX];
+    for (size_t end = strlen(run); end > 1 && run[end - 1] == '/'; end--)
+        run[end - 1] = '\0'; /* a path with a slash behind it is that of the directory, not of the link */
     ssize_t n = readlink(run, target, sizeof target - 1);
     const char *slash = strrchr(run, '/');
     if (n <= 0)

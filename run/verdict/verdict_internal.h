@@ -14,7 +14,8 @@ void verdict_judge_hung(struct verdict *v, const struct summary *s, const struct
 void verdict_judge_unseen(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i);
 
 /**
- * Whether records of node `node` may not have been judged: it vanished, gave up, or did not observe or count them all.
+ * Whether records of node `node` may not have been judged: it vanished, gave up, or did not observe or count them all:
+ * verdict_unobserved.c.
  */
 bool verdict_is_uncertain_on(const struct verdict *v, const struct summary *s, const struct experiment *e,
                              uint32_t node);

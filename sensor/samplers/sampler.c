@@ -127,21 +127,34 @@ static ssize_t read_file(struct samplers *s, struct sampler_file *f)
     return n > 0 ? n : -1;
 }
 
-void sampler_note(struct samplers *s, const struct external_process *p, int64_t now, const char *format, ...)
+static void note(struct samplers *s, const struct external_process *p, int64_t now, const char *format, va_list args)
 {
     char text[MESSAGE_TEXT_MAX + 1];
+    vsnprintf(text, sizeof text, format, args);
+    notes_record(s->external, p, now, "BEZEL-SAMPLER", "%s", text);
+}
+
+void sampler_note(struct samplers *s, const struct external_process *p, int64_t now, const char *format, ...)
+{
     va_list args;
     if (s->unasked)
         return;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    note(s, p, now, format, args);
     va_end(args);
-    notes_record(s->external, p, now, "BEZEL-SAMPLER", "%s", text);
+}
+
+void sampler_lacks(struct samplers *s, const struct external_process *p, int64_t now, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    note(s, p, now, format, args);
+    va_end(args);
 }
 
 static void note_unread(struct samplers *s, const struct sampler_file *f, int64_t now)
 {
-    const char *remedy = errno == EMFILE ? ": raise the limit of open files (ulimit -n)"
+    const char *remedy = errno == EMFILE ? ": raise the " NOTE_OPEN_FILES " (ulimit -n)"
                          : errno == EACCES || errno == EPERM
                              ? ": give bezeld the rights of the program's user, or mount /proc without hidepid"
                              : "";

@@ -115,7 +115,7 @@ static void close_recorder(struct cpu_recorder *r)
 static void note_refused(struct samplers *s, int64_t now, int error, bool memory)
 {
     const char *remedy = memory ? "`sudo sysctl kernel.perf_event_mlock_kb=65536` allows more memory"
-                         : error == EMFILE || error == ENFILE ? "raise the limit of open files (ulimit -n)"
+                         : error == EMFILE || error == ENFILE ? "raise the " NOTE_OPEN_FILES " (ulimit -n)"
                          : (error == EACCES || error == EPERM) && perf_rights_suffice(0) ? PERF_RIGHTS_FILTERED
                          : error == EACCES || error == EPERM
                              ? "CAP_PERFMON permits it (`sudo setcap cap_perfmon+ep` of bezeld), not in containers"

@@ -179,6 +179,10 @@ bool sampler_read(struct samplers *s, struct sampler_file *f, int64_t now, bool 
 void sampler_note(struct samplers *s, const struct external_process *p, int64_t now, const char *format, ...)
     BEZEL_PRINTF(4, 5);
 
+/** The same whether anybody asked or not, of what a verdict must know: it has samples of some processes or threads. */
+void sampler_lacks(struct samplers *s, const struct external_process *p, int64_t now, const char *format, ...)
+    BEZEL_PRINTF(4, 5);
+
 /** Records a sample of `aspect`: `name`, unless it is NULL, and then the `n` integers of `values`. */
 void sampler_record(struct samplers *s, enum sampler_aspect aspect, const char *name, const int64_t *values, int n);
 

@@ -56,7 +56,7 @@ static void note_refused(struct samplers *s, enum sampler_perf what, int64_t now
     bool rights = error == EACCES || error == EPERM, own = events[what].type == PERF_TYPE_HARDWARE;
     const char *remedy = rights && perf_rights_suffice(own ? 2 : 1) ? PERF_RIGHTS_FILTERED
                          : rights          ? "give bezeld CAP_PERFMON, or lower kernel.perf_event_paranoid"
-                         : error == EMFILE ? "raise the limit of open files (ulimit -n)"
+                         : error == EMFILE ? "raise the " NOTE_OPEN_FILES " (ulimit -n)"
                                            : "this machine does not count it";
     if (error != ESRCH)
         sampler_note(s, NULL, now, "%s of processes are not counted: %s: %s",

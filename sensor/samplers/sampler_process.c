@@ -51,12 +51,13 @@ static void note_unseen(struct samplers *s, const struct external_process *p)
     if (s->unseen_noted)
         return;
     s->unseen_noted = true;
-    sampler_note(s, p, clock_now(),
-                 procstat_namespace()
-                     ? "it is not sampled, nor are others like it: it is in another pid namespace than bezeld (a "
-                       "container?), or its /proc was of another; run bezeld in the same one"
-                     : "it is not sampled, nor are others: /proc is not that of bezeld's pid namespace; mount one for "
-                       "it (unshare --mount-proc)");
+    sampler_lacks(s, p, clock_now(),
+                  procstat_namespace() ? "it is not sampled, " NOTE_NOR_OTHERS
+                                         " like it: it is in another pid namespace than bezeld (a "
+                                         "container?), or its /proc was of another; run bezeld in the same one"
+                                       : "it is not sampled, " NOTE_NOR_OTHERS
+                                         ": /proc is not that of bezeld's pid namespace; mount one for "
+                                         "it (unshare --mount-proc)");
 }
 
 /* Frees the places of processes that have ended. */
@@ -79,8 +80,8 @@ struct sampler_process_state *sampler_next_process(struct samplers *s, uint32_t 
         if (external_is_living(*p) && !is_sampled(*p))
             note_unseen(s, *p);
         if (is_sampled(*p) && !place)
-            sampler_note(s, NULL, 0, "more than %d processes run at once: the others are not sampled",
-                         SAMPLER_PROCESSES);
+            sampler_lacks(s, NULL, 0, "more than %d " NOTE_MORE_PROCESSES ": the others are not sampled",
+                          SAMPLER_PROCESSES);
         if (place)
             return ++*i, place;
     }

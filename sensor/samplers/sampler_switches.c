@@ -76,7 +76,7 @@ static void note_refused(struct samplers *s, const struct external_process *p, i
 {
     bool rights = !memory && (error == EACCES || error == EPERM), foreign = rights && records_own();
     const char *remedy = memory            ? "`sudo sysctl kernel.perf_event_mlock_kb=65536` allows more memory"
-                         : error == EMFILE ? "raise the limit of open files (ulimit -n)"
+                         : error == EMFILE ? "raise the " NOTE_OPEN_FILES " (ulimit -n)"
                          : foreign         ? "bezeld needs the rights of its user, or CAP_PERFMON"
                          : rights && perf_rights_suffice(2) ? PERF_RIGHTS_FILTERED
                          : rights
@@ -353,7 +353,7 @@ static void keep_budget(struct samplers *s, int64_t now, int64_t used)
         struct sampler_thread *t = find_busiest(s);
         sampler_note(s, NULL, now,
                      "context switches of threads take more than %.3g %% of a CPU "
-                     "(sensing.samplers.switches.budget): for the busiest threads sampler 'scheduling' has sums, for "
+                     "(sensing.samplers.switches.budget): " NOTE_SUMS " sampler 'scheduling' has sums, for "
                      "%d s at a time",
                      w->budget * 100, (int)(SUM_FOR / CLOCK_S));
         serve_sums(s, now);

@@ -63,9 +63,11 @@ static void begin_thread(struct samplers *s, struct sampler_process_state *p, ui
     struct sampler_thread *t = &p->threads[ring];
     close_thread(s, t);
     if (s->thread_count >= s->thread_max) {
-        sampler_note(s, NULL, now, "more than %u threads run at once: the scheduling of the others is not sampled%s",
-                     s->thread_max,
-                     s->thread_max < SAMPLER_THREADS ? ": raise the limit of open files (ulimit -n)" : "");
+        const char *remedy = s->unasked                        ? ": name 'scheduling' in sensing.samplers"
+                             : s->thread_max < SAMPLER_THREADS ? ": raise the " NOTE_OPEN_FILES " (ulimit -n)"
+                                                               : "";
+        sampler_lacks(s, NULL, now, "more than %u " NOTE_MORE_THREADS ": the scheduling of the others is not sampled%s",
+                      s->thread_max, remedy);
         t->state = THREAD_NONE;
         return;
     }

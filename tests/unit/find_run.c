@@ -34,6 +34,9 @@ TEST(a_run_is_found_by_its_path_and_by_its_name_and_as_the_newest)
     snprintf(expected, sizeof expected, "%s/first", folder); /* without the link, which may lead elsewhere soon */
     assert_int_equal(command_find_run(&t, NULL, run), OPTIONS_GO_ON);
     assert_string_equal(run, expected);
+    snprintf(part, sizeof part, "%s/latest/", folder);
+    assert_int_equal(command_find_run(&t, part, run), OPTIONS_GO_ON);
+    assert_string_equal(run, expected);
     assert_int_equal(command_open_real(&t, NULL, run), OPTIONS_GO_ON);
     assert_string_equal(run, expected);
 }

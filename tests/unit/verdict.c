@@ -495,6 +495,28 @@ TEST(what_may_have_gone_on_unobserved_leaves_the_books_open)
     }
 }
 
+/* A program of a node that joined again, which no process there is: one of that pid on another node is not it. */
+TEST(a_program_between_two_lives_of_a_bezeld_is_not_known_by_its_pid_alone)
+{
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        struct sample s;
+        sample_held(&s);
+        s.nodes[1] = s.nodes[0];
+        s.nodes[2] = s.nodes[0];
+        s.nodes[2].name = "stage";
+        s.summary.node_count = 3;
+        s.processes[2].node = elsewhere ? 2 : 1;
+        s.processes[2].started = s.nodes[2].first_at;
+        for (uint32_t i = 0; i < s.summary.process_count; i++)
+            s.processes[i].pid = 100 + i;
+        s.programs[0] = (struct summary_program){.node = s.nodes[0].name, .name = "p", .pid = 102};
+        s.summary.program_count = 1;
+        struct verdict *v = judge(&s, false);
+        assert_int_equal(v->rejoined, elsewhere);
+        verdict_free(v);
+    }
+}
+
 /* A bezeld that ended in order has joined once more: what began to record in between is in no books. */
 TEST(what_was_recorded_between_two_lives_of_a_bezeld_is_unknown)
 {

@@ -469,6 +469,7 @@ static void put_books(const struct report *r, struct json *j)
     json_uint(j, "missing", v->missing);
     json_bool(j, "changed", v->changed);
     json_uint(j, "unobserved", v->unobserved);
+    json_bool(j, "rejoined", v->rejoined);
     json_uint(j, "clock_gaps", v->clock_gaps);
     json_uint(j, "uncounted", v->uncounted);
     put_sum(r, j, "sut", &v->sut);

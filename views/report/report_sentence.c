@@ -8,6 +8,7 @@
 #include "base/saturate.h"
 #include "views/report/report.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -163,48 +164,46 @@ static void say_stray(const struct report *r, size_t i, FILE *out)
             report_limit_value(r, (int64_t)i, r->verdict->limits[i].stray).s, of_where(r, i));
 }
 
+/* Says a part of a list, and how the next one is joined to it. */
+static void say_part(FILE *out, const char **joint, const char *format, ...) BEZEL_PRINTF(3, 4);
+
+static void say_part(FILE *out, const char **joint, const char *format, ...)
+{
+    va_list args;
+    fputs(*joint, out);
+    va_start(args, format);
+    vfprintf(out, format, args);
+    va_end(args);
+    *joint = ", and";
+}
+
 /* Says what the verdict hides, as the rest of a sentence about the limit, which goes on with `joint`. */
 static void say_hidden(const struct report *r, size_t i, const char *joint, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
-    if (l->is == VERDICT_HELD && l->violated > 0) {
-        fprintf(out, "%s violated for %s in all, within its tolerance of %s", joint, units_duration(l->violated).s,
-                number_percent(r->experiment->limits[i].tolerance).s);
-        joint = ", and";
-    }
-    if (l->is == VERDICT_HELD && l->before_end > 0) {
-        fprintf(out, "%s violated for %s before a process ended, which does not count", joint,
-                units_duration(l->before_end).s);
-        joint = ", and";
-    }
-    if (l->skips) {
-        fprintf(out, "%s judged only in %s of each %s, its window", joint,
-                units_duration(experiment_limit_window(r->experiment, &r->experiment->limits[i])).s,
-                units_duration(r->experiment->adapt.every).s);
-        joint = ", and";
-    }
-    if (is_judged_little(l)) {
-        fprintf(out, "%s judged for only %s of %s", joint, units_duration(l->judged).s, units_duration(l->total).s);
-        joint = ", and";
-    } else if (l->unjudged > 0) {
-        fprintf(out, "%s not judged for %s", joint, units_duration(l->unjudged).s);
-        joint = ", and";
-    }
-    if (l->missed > 0) {
-        fprintf(out, "%s not judged for %s of its records, which were lost", joint, units_count(l->missed).s);
-        joint = ", and";
-    }
-    if (count_endless(r, i) > 0) {
-        fprintf(out, "%s not judged for %s of its first records, to which no last one came", joint,
-                units_count(count_endless(r, i)).s);
-        joint = ", and";
-    }
-    if (l->switched) {
-        fprintf(out, "%s not judged while an operator had turned its aspect off", joint);
-        joint = ", and";
-    }
+    if (l->is == VERDICT_HELD && l->violated > 0)
+        say_part(out, &joint, " violated for %s in all, within its tolerance of %s", units_duration(l->violated).s,
+                 number_percent(r->experiment->limits[i].tolerance).s);
+    if (l->is == VERDICT_HELD && l->before_end > 0)
+        say_part(out, &joint, " violated for %s before a process ended, which does not count",
+                 units_duration(l->before_end).s);
+    if (l->skips)
+        say_part(out, &joint, " judged only in %s of each %s, its window",
+                 units_duration(experiment_limit_window(r->experiment, &r->experiment->limits[i])).s,
+                 units_duration(r->experiment->adapt.every).s);
+    if (is_judged_little(l))
+        say_part(out, &joint, " judged for only %s of %s", units_duration(l->judged).s, units_duration(l->total).s);
+    else if (l->unjudged > 0)
+        say_part(out, &joint, " not judged for %s", units_duration(l->unjudged).s);
+    if (l->missed > 0)
+        say_part(out, &joint, " not judged for %s of its records, which were lost", units_count(l->missed).s);
+    if (count_endless(r, i) > 0)
+        say_part(out, &joint, " not judged for %s of its first records, to which no last one came",
+                 units_count(count_endless(r, i)).s);
+    if (l->switched)
+        say_part(out, &joint, " not judged while an operator had turned its aspect off");
     if (l->strays) {
-        fprintf(out, "%s not judged", joint);
+        say_part(out, &joint, " not judged");
         say_stray(r, i, out);
     }
 }
@@ -215,43 +214,29 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
     const struct verdict_limit *l = &r->verdict->limits[i];
     const char *joint = "";
     if (l->unjudged > 0 && (l->judged > 0 || l->unjudged >= l->total)) {
-        fprintf(out, " for %s of %s", units_duration(l->unjudged < l->total ? l->unjudged : l->total).s,
-                units_duration(l->total).s);
+        say_part(out, &joint, " for %s of %s", units_duration(l->unjudged < l->total ? l->unjudged : l->total).s,
+                 units_duration(l->total).s);
         joint = " and";
     }
-    if (count_keyless(r, i) > 0) {
-        fprintf(out, "%s for %s of its records, which have no value to match by", joint,
-                units_count(count_keyless(r, i)).s);
-        joint = ", and";
-    }
-    if (l->missed > 0 && l->judged > 0) {
-        fprintf(out, "%s for %s of its records, which were lost", joint, units_count(l->missed).s);
-        joint = ", and";
-    }
-    if (l->switched) {
-        fprintf(out, "%s while an operator had turned its aspect off", joint);
-        joint = ", and";
-    }
-    if (l->killed) {
-        fprintf(out, "%s for the %s for which a process was silent before it was killed", joint,
-                units_duration(l->killed).s);
-        joint = ", and";
-    }
-    if (l->silent) {
-        fprintf(out, "%s for the %s for which a process was silent, until the run ended", joint,
-                units_duration(l->silent).s);
-        joint = ", and";
-    }
-    if (l->endless) {
-        fprintf(out, "%s for the %s since a first record, behind which no last one came until the run ended", joint,
-                units_duration(l->endless).s);
-        joint = ", and";
-    }
-    if (l->open) {
-        fprintf(out, "%s for the %s for which %s was open, %s", joint, units_duration(report_open_ns(r, l->open)).s,
-                l->open->aspect, report_open_until(r, l->open));
-        joint = ", and";
-    }
+    if (count_keyless(r, i) > 0)
+        say_part(out, &joint, " for %s of its records, which have no value to match by",
+                 units_count(count_keyless(r, i)).s);
+    if (l->missed > 0 && l->judged > 0)
+        say_part(out, &joint, " for %s of its records, which were lost", units_count(l->missed).s);
+    if (l->switched)
+        say_part(out, &joint, " while an operator had turned its aspect off");
+    if (l->killed)
+        say_part(out, &joint, " for the %s for which a process was silent before it was killed",
+                 units_duration(l->killed).s);
+    if (l->silent)
+        say_part(out, &joint, " for the %s for which a process was silent, until the run ended",
+                 units_duration(l->silent).s);
+    if (l->endless)
+        say_part(out, &joint, " for the %s since a first record, behind which no last one came until the run ended",
+                 units_duration(l->endless).s);
+    if (l->open)
+        say_part(out, &joint, " for the %s for which %s was open, %s", units_duration(report_open_ns(r, l->open)).s,
+                 l->open->aspect, report_open_until(r, l->open));
     if (l->strays) {
         fputs(joint, out);
         say_stray(r, i, out);
