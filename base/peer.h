@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-/** The user of the process that connected, or made the pair, `fd`; (uid_t)-1: it is not known. */
+/** The user whose process made the other end of socket `fd`; (uid_t)-1: unknown. */
 uid_t peer_user(int fd);
 
 /**

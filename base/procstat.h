@@ -26,7 +26,7 @@ bool procstat_read(pid_t pid, struct procstat *p);
  */
 uint64_t procstat_namespace(void);
 
-/** Whether that is the machine's first pid namespace, whose pids the kernel's tracepoints have. */
+/** Whether that is the machine's first pid namespace. The kernel's tracepoints have its pids. */
 bool procstat_is_first_namespace(void);
 
 #endif

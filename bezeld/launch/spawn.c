@@ -138,7 +138,7 @@ static int find(const struct launch *l, char path[PATH_MAX])
     return program_join(from, name, path, PATH_MAX) ? 0 : ENAMETOOLONG;
 }
 
-/* find() from the working directory of programs; ours stays. */
+/* As find(), in the working directory that programs get. The launcher keeps its own. */
 static int find_from(int home, const struct launch *l, char path[PATH_MAX])
 {
     int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -232,7 +232,7 @@ static int open_rundb(const struct run *r, struct rundb **f)
     return err;
 }
 
-/* What this takes, on a busy machine more than a short run, is not taken from the run. */
+/* Writing takes time, on a busy machine more than a short run: the run goes on for longer by that. */
 void run_put_start(struct run *r)
 {
     struct rundb *f;

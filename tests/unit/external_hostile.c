@@ -281,7 +281,8 @@ TEST(times_that_cannot_be_are_made_to_fit_and_counted)
         assert_int_equal(fixture_wait(fixture_spawn(record_impossible_times, NULL)), 0);
         fixture_until(&f, fixture_all_gone);
         assert_int_equal(f.records, TIMED);
-        /* those behind the one that lies are before it, once it was moved to the time of the poll */
+        /* the record that lies is moved to the time of the poll; those behind it are then too early, and moved as well
+         */
         assert_int_equal(external_counts(f.external)->clamped, early ? TIMED : TIMED - AHEAD);
         assert_int_equal(external_process(f.external, 0)->clamped, early ? TIMED : TIMED - AHEAD);
         fixture_end(&f);

@@ -28,7 +28,7 @@ TEST(the_silence_of_a_killed_process_is_no_end_of_its_own)
         enum experiment_metric_kind kind;
         int status;
         double bound, worst, taken_back, tolerance;
-        bool held, brief; /* brief: windows are so short that it is longer than any end looks like it */
+        bool held, brief; /* brief: window and adapt.every are 1 ms */
         double ended;     /* the run, which had it killed later */
     } cases[] = {{METRIC_MAX, SIGKILL, 100e6, 20e6, 0, 0, false, false, 10},
                  {METRIC_MAX, SIGSEGV, 100e6, 20e6, 0, 0, false, false, 10},
