@@ -271,9 +271,12 @@ static void release(struct jetstream *e)
     e->message = NULL;
 }
 
+/* The connection closes first, which ends its thread: libnats before 3.6 lets that thread lock a subscription that is
+ * freed. */
 static void close_stream(struct engine *engine)
 {
     struct jetstream *e = (struct jetstream *)engine;
+    natsConnection_Close(e->connection);
     release(e);
     natsSubscription_Destroy(e->subscription);
     jsCtx_Destroy(e->js);
