@@ -6,11 +6,11 @@
 #include "mdr/link/shares.h"
 #include "mdr/message.h"
 #include "tests/lib/collector_fixture.h"
+#include "tests/lib/free_port.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/test.h"
 
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -460,22 +460,10 @@ static enum message_type ask(const struct link_keys *keys, const char *endpoint)
     return answer.type;
 }
 
-/* A port that is free at the moment. */
-static int free_port_now(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    close(fd);
-    return ntohs(address.sin_port);
-}
-
 TEST_WITH(set_up, tear_down, commands_over_tcp_are_for_the_role_control)
 {
     struct fixture *t = *test_state;
-    snprintf(t->collector.control, sizeof t->collector.control, "tcp://127.0.0.1:%d", free_port_now());
+    snprintf(t->collector.control, sizeof t->collector.control, "tcp://127.0.0.1:%d", free_port());
     start(t, NULL, NULL);
     assert_int_equal(ask(&t->watcher, t->collector.control), MESSAGE_REPLY);
     assert_int_equal(ask(&t->desk1, t->collector.control), MESSAGE_REFUSE);

@@ -4,10 +4,10 @@
 
 #include "base/file.h"
 #include "tests/faults/remote.h"
+#include "tests/lib/free_port.h"
 #include "tests/lib/namespaces.h"
 #include "tests/lib/patience.h"
 
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,6 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -306,18 +305,6 @@ static bool has_begun(struct bed *b)
 }
 
 /* ---- making a bed ------------------------------------------------------------------------------------------------ */
-
-/* A port of loopback that nobody listens on; in a network of its own any. */
-static uint16_t free_port(void)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
-    socklen_t size = sizeof at;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&at, size) != 0 || getsockname(fd, (struct sockaddr *)&at, &size) != 0)
-        return 0;
-    close(fd);
-    return ntohs(at.sin_port);
-}
 
 static void *map_new(struct bed *b, const char *name, size_t bytes)
 {

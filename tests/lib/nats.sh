@@ -11,13 +11,6 @@ nats_is_missing() {
     [ -x "$1/bezel-engine" ] || { echo "this build is without libnats or librdkafka"; return 1; }
 }
 
-free_ports() {
-    python3 -c 'import socket, sys
-sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
-for s in sockets: s.bind(("127.0.0.1", 0))
-print(*[s.getsockname()[1] for s in sockets])' "$1"
-}
-
 # Starts server $1 of files in $dir/$1; its process is in $dir/$1.pid.
 start_server() {
     $nats_on nats-server -c "$dir/$1.conf" -P "$dir/$1.pid" >>"$dir/$1.log" 2>&1 &

@@ -72,6 +72,21 @@ forget() {
     pids=$left
 }
 
+# Prints $1 ports at which nobody listens, outside the range from which the system takes ports of clients: none of these has one while
+# its server is away.
+free_ports() {
+    python3 -c 'import random, socket, sys
+first = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
+def is_free(port):
+    try:
+        for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
+            with socket.socket(socket.AF_INET, kind) as s: s.bind(("", port))
+    except OSError: return False
+    return True
+last = first - 1 if 2048 < first else 32767
+print(*[p for p in random.sample(range(1024, last), min(500, last - 1024)) if is_free(p)][:int(sys.argv[1])])' "$1"
+}
+
 # Waits until the command holds.
 await() {
     holds_within 60 "$@" || fail "after $(scaled 60) s still not: $*"

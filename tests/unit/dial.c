@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "mdr/link/keyring.h"
 #include "mdr/link/link.h"
+#include "tests/lib/free_port.h"
 #include "tests/lib/key_pair.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
@@ -106,14 +107,6 @@ static int listen_at(const char *number, uint16_t *port)
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
     *port = ntohs(at.sin_port);
     return fd;
-}
-
-/* A port of loopback at which nobody listens. */
-static uint16_t free_port(void)
-{
-    uint16_t port = 0;
-    close(listen_at("127.0.0.1", &port));
-    return port;
 }
 
 static struct dial *dial(const char *host, uint16_t port)
