@@ -164,12 +164,14 @@ def newest_of(address, topic, n):
     print("ok")
 
 
-def follow(address, topic):
-    """Says when it has subscribed, and prints the number of the last record; none is missing in between."""
+def follow(address, topic, n):
+    """Says when it has record N, which is there before, and prints the number of the last one; none is missing in between."""
     tool = Tool(address)
     await_topic(tool, topic)
     tool.subscribe(topic)
-    before = number(tool.take())
+    before = -1
+    while before < int(n):  # the view may have read less when it began
+        before = number(tool.take())
     print("subscribed", flush=True)
     for record in tool.records():
         assert number(record) == before + 1, (before, number(record))
@@ -178,7 +180,7 @@ def follow(address, topic):
 
 
 def slow(address, topic, fifo, err):
-    """Reads nothing until it has missed records; then up to the last one. Prints how many it lacks."""
+    """Reads nothing until it has missed records; then up to the last one. Prints how many it lacks, and the last one's number."""
     before = socket.socket.connect
 
     def small(s, place):
@@ -203,7 +205,7 @@ def slow(address, topic, fifo, err):
     got = [number(r) for r in tool.records(lambda r: number(r) == given)]
     assert got == sorted(set(got)), "out of order"
     tool.status("records were dropped for this client")
-    print(given - first - len(got))
+    print(given - first - len(got), given)
 
 
 def strange(address):

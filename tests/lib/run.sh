@@ -72,8 +72,14 @@ forget() {
     pids=$left
 }
 
-# Prints $1 ports at which nobody listens, outside the range from which the system takes ports of clients: none of these has one while
-# its server is away.
+# Behind `command && fail "it succeeds" ||`: whether the command failed by itself, and no signal ended it.
+ended_itself() {
+    ended=$?
+    [ $ended -lt 128 ] || fail "signal $((ended - 128)) ended it"
+}
+
+# Prints $1 ports at which nobody listens, outside the range from which the system takes ports of clients: none of these
+# has one while its server is away.
 free_ports() {
     python3 -c 'import random, socket, sys
 first = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
