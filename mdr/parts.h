@@ -270,13 +270,6 @@ struct message_note {
     char text[MESSAGE_TEXT_MAX + 1];
 };
 
-/** Words of notes of samplers by which a verdict knows what they have no samples of: run/verdict/verdict_unseen.c. */
-#define NOTE_MORE_PROCESSES "processes run at once"
-#define NOTE_MORE_THREADS   "threads run at once"
-#define NOTE_OPEN_FILES     "limit of open files"
-#define NOTE_NOR_OTHERS     "nor are others"
-#define NOTE_SUMS           "for the busiest threads"
-
 enum message_answer {
     ANSWER_REFUSED = 0, /* the command was not carried out; the text says why. Likewise: */
     ANSWER_STALE = 1,   /* it is for another life of the daemon, came after its deadline, or repeats an old one */

@@ -71,23 +71,6 @@ static int compare_processes(const void *a, const void *b, void *run)
     return strcmp(p->name, q->name);
 }
 
-static void add_books(struct verdict_books *sum, const struct verdict_books *b)
-{
-    sum->attempts += b->attempts;
-    sum->stored += b->stored;
-    sum->reduced += b->reduced;
-    sum->full += b->full;
-    sum->window += b->window;
-    sum->spool += b->spool;
-    sum->off += b->off;
-    sum->overwritten += b->overwritten;
-    sum->no_ring += b->no_ring;
-    sum->reducer += b->reducer;
-    sum->unfinished += b->unfinished;
-    sum->unstored += b->unstored;
-    sum->rest += b->rest;
-}
-
 static void add_to_group(struct run_metrics *r, size_t process)
 {
     const struct summary_process *p = &r->summary->processes[process];
@@ -97,7 +80,7 @@ static void add_to_group(struct run_metrics *r, size_t process)
         g = &r->groups[r->group_count++];
         *g = (struct run_metrics_group){.node = node, .role = p->role, .name = p->name};
     }
-    add_books(&g->books, &r->verdict->books[process]);
+    verdict_add_books(&g->books, &r->verdict->books[process]);
     for (size_t i = 0; i <= LATENCY_STEPS; i++)
         g->steps[i] += p->latency.steps[i];
 }
@@ -233,13 +216,14 @@ static void add_complete(struct exposition *x, const struct run_metrics *r)
 {
     static const char *const names[] = {"balanced", "unknown", "unbalanced", NULL};
     const struct verdict *v = r->verdict;
-    bool known = v->run == RUN_ENDED && !v->partial && !v->behind && !v->missing;
-    exposition_states(x, NULL, names, !known ? 1 : v->balanced ? 0 : 2);
+    bool known = v->run == RUN_ENDED && !v->partial && !verdict_lacks(v, 1U << LACK_BEHIND | 1U << LACK_MISSING);
+    bool never = v->run == RUN_RUNNING && verdict_lacks(v, ~0U); /* will they balance */
+    exposition_states(x, NULL, names, never ? 2 : !known ? 1 : v->balanced ? 0 : 2);
 }
 
 static void add_unobserved(struct exposition *x, const struct run_metrics *r)
 {
-    exposition_count(x, NULL, r->verdict->unobserved);
+    exposition_count(x, NULL, r->verdict->lacks[LACK_UNOBSERVED]);
 }
 
 static void add_started(struct exposition *x, const struct run_metrics *r)
@@ -282,12 +266,13 @@ static bool is_known(const struct run_metrics *r, const struct builtin_limit *l)
     if (l->state < 0 || l->state > 2 || l->node >= s->node_count)
         return false;
     int64_t at = saturate_add(l->at, s->nodes[l->node].ahead);
-    return !r->running || (s->nodes[l->node].open && saturate_sub(r->now, at) <= RUN_METRICS_FRESH);
+    return !r->running || (s->nodes[l->node].open && saturate_sub(r->now, at) <= verdict_unheard_after(r->experiment));
 }
 
-static void add_nodes_limits(struct exposition *x, const struct run_metrics *r,
-                             void (*add)(struct exposition *x, const struct run_metrics *r,
-                                         const struct builtin_limit *l, const struct exposition_label *labels))
+typedef void add_row(struct exposition *x, const struct run_metrics *r, const struct builtin_limit *l,
+                     const struct exposition_label *labels);
+
+static void add_rows(struct exposition *x, const struct run_metrics *r, add_row *add)
 {
     char text[LIMIT_MAX];
     for (size_t i = 0; i < r->summary->limit_count; i++) {
@@ -305,20 +290,10 @@ static void add_limit_state(struct exposition *x, const struct run_metrics *r, c
     exposition_states(x, labels, states, is_known(r, l) ? (size_t)l->state : 0);
 }
 
-static void add_limit_states(struct exposition *x, const struct run_metrics *r)
-{
-    add_nodes_limits(x, r, add_limit_state);
-}
-
 static void add_limit_value(struct exposition *x, const struct run_metrics *r, const struct builtin_limit *l,
                             const struct exposition_label *labels)
 {
     exposition_number(x, labels, is_known(r, l) ? l->value : (double)NAN);
-}
-
-static void add_limit_values(struct exposition *x, const struct run_metrics *r)
-{
-    add_nodes_limits(x, r, add_limit_value);
 }
 
 static void add_limit_violated(struct exposition *x, const struct run_metrics *r, const struct builtin_limit *l,
@@ -326,11 +301,6 @@ static void add_limit_violated(struct exposition *x, const struct run_metrics *r
 {
     (void)r;
     exposition_number(x, labels, SECONDS(l->violated));
-}
-
-static void add_limits_violated(struct exposition *x, const struct run_metrics *r)
-{
-    add_nodes_limits(x, r, add_limit_violated);
 }
 
 static void add_bounds(struct exposition *x, const struct run_metrics *r)
@@ -348,27 +318,7 @@ static void add_bounds(struct exposition *x, const struct run_metrics *r)
 
 /* ---- books ------------------------------------------------------------------------------------------------------- */
 
-static const struct cause {
-    const char *name;
-    size_t at; /* of the count, in struct verdict_books */
-} causes[] = {
-    {"full", offsetof(struct verdict_books, full)},
-    {"window", offsetof(struct verdict_books, window)},
-    {"spool", offsetof(struct verdict_books, spool)},
-    {"off", offsetof(struct verdict_books, off)},
-    {"overwritten", offsetof(struct verdict_books, overwritten)},
-    {"no_ring", offsetof(struct verdict_books, no_ring)},
-    {"reducer", offsetof(struct verdict_books, reducer)},
-    {"unfinished", offsetof(struct verdict_books, unfinished)},
-    {"unstored", offsetof(struct verdict_books, unstored)},
-};
-
-enum { CAUSES = sizeof causes / sizeof *causes, LABELS_OF_GROUP = 4 };
-
-static uint64_t count_at(const struct verdict_books *b, size_t at)
-{
-    return *(const uint64_t *)(const void *)((const char *)b + at);
-}
+enum { LABELS_OF_GROUP = 4 };
 
 static void label_group(const struct run_metrics *r, const struct run_metrics_group *g, const char *cause,
                         struct exposition_label labels[LABELS_OF_GROUP + 1])
@@ -385,32 +335,17 @@ static void add_count(struct exposition *x, const struct run_metrics *r, size_t 
     struct exposition_label labels[LABELS_OF_GROUP + 1];
     for (size_t i = 0; i < r->group_count; i++) {
         label_group(r, &r->groups[i], NULL, labels);
-        exposition_count(x, labels, count_at(&r->groups[i].books, at));
+        exposition_count(x, labels, verdict_count(&r->groups[i].books, at));
     }
-}
-
-static void add_produced(struct exposition *x, const struct run_metrics *r)
-{
-    add_count(x, r, offsetof(struct verdict_books, attempts));
-}
-
-static void add_stored(struct exposition *x, const struct run_metrics *r)
-{
-    add_count(x, r, offsetof(struct verdict_books, stored));
-}
-
-static void add_reduced(struct exposition *x, const struct run_metrics *r)
-{
-    add_count(x, r, offsetof(struct verdict_books, reduced));
 }
 
 static void add_lost(struct exposition *x, const struct run_metrics *r)
 {
     struct exposition_label labels[LABELS_OF_GROUP + 1];
     for (size_t i = 0; i < r->group_count; i++)
-        for (size_t k = 0; k < CAUSES; k++) {
-            label_group(r, &r->groups[i], causes[k].name, labels);
-            exposition_count(x, labels, count_at(&r->groups[i].books, causes[k].at));
+        for (size_t k = 0; k < VERDICT_LOSSES; k++) {
+            label_group(r, &r->groups[i], verdict_losses[k].name, labels);
+            exposition_count(x, labels, verdict_count(&r->groups[i].books, verdict_losses[k].at));
         }
 }
 
@@ -455,8 +390,8 @@ static bool is_fresh(const struct run_metrics *r, const struct history_series *m
 {
     const struct summary *s = r->summary;
     return !r->running ||
-           (m->node < s->node_count &&
-            saturate_sub(r->now, saturate_add(m->known_at, s->nodes[m->node].ahead)) <= RUN_METRICS_FRESH);
+           (m->node < s->node_count && saturate_sub(r->now, saturate_add(m->known_at, s->nodes[m->node].ahead)) <=
+                                           verdict_unheard_after(r->experiment));
 }
 
 static void add_metrics(struct exposition *x, const struct run_metrics *r)
@@ -505,81 +440,44 @@ static void add_histograms(struct exposition *x, const struct run_metrics *r)
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-static void add_nodes(struct exposition *x, const struct run_metrics *r,
-                      double (*value)(const struct run_metrics *r, const struct summary_node *n))
+static void add_nodes(struct exposition *x, const struct run_metrics *r, double (*value)(const struct summary_node *n))
 {
     for (uint32_t i = 0; i < r->summary->node_count; i++)
         if (node_of(r, i) == i)
-            exposition_number(x, LABELS({"node", r->summary->nodes[i].name}), value(r, &r->summary->nodes[i]));
+            exposition_number(x, LABELS({"node", r->summary->nodes[i].name}), value(&r->summary->nodes[i]));
 }
 
-static double heard_of(const struct run_metrics *r, const struct summary_node *n)
+static double heard_of(const struct summary_node *n)
 {
-    (void)r;
     return n->last_at ? SECONDS(saturate_add(n->last_at, n->ahead)) : (double)NAN;
 }
 
-static void add_heard(struct exposition *x, const struct run_metrics *r)
+static double sensor_cpu_of(const struct summary_node *n)
 {
-    add_nodes(x, r, heard_of);
-}
-
-static double sensor_cpu_of(const struct run_metrics *r, const struct summary_node *n)
-{
-    (void)r;
     return n->sensor_cpu_mean / 100;
 }
 
-static void add_sensor_cpu(struct exposition *x, const struct run_metrics *r)
+static double cpu_of(const struct summary_node *n)
 {
-    add_nodes(x, r, sensor_cpu_of);
-}
-
-static double cpu_of(const struct run_metrics *r, const struct summary_node *n)
-{
-    (void)r;
     return SECONDS(n->cpu_ns);
 }
 
-static void add_cpu(struct exposition *x, const struct run_metrics *r)
-{
-    add_nodes(x, r, cpu_of);
-}
-
 /* A bound of 0 of a node that has converted no time says nothing. */
-static double clock_error_of(const struct run_metrics *r, const struct summary_node *n)
+static double clock_error_of(const struct summary_node *n)
 {
-    (void)r;
     const struct builtin_clocks *c = &n->clock;
     return c->counter + c->kernel + c->program > 0 ? SECONDS(c->error) : (double)NAN;
 }
 
-static void add_clock_error(struct exposition *x, const struct run_metrics *r)
-{
-    add_nodes(x, r, clock_error_of);
-}
-
-static double run_clock_error_of(const struct run_metrics *r, const struct summary_node *n)
+static double run_clock_error_of(const struct summary_node *n)
 {
     int64_t worst = run_clock_worst(&n->run_clock);
-    (void)r;
     return worst < 0 ? (double)NAN : SECONDS(worst);
 }
 
-static void add_run_clock_error(struct exposition *x, const struct run_metrics *r)
+static double jumps_of(const struct summary_node *n)
 {
-    add_nodes(x, r, run_clock_error_of);
-}
-
-static double jumps_of(const struct run_metrics *r, const struct summary_node *n)
-{
-    (void)r;
     return (double)n->clock.jumps;
-}
-
-static void add_jumps(struct exposition *x, const struct run_metrics *r)
-{
-    add_nodes(x, r, jumps_of);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -587,55 +485,74 @@ static void add_jumps(struct exposition *x, const struct run_metrics *r)
 /* The first ones are kept where not all have room. */
 static const struct {
     struct exposition_family family;
-    void (*add)(struct exposition *x, const struct run_metrics *r);
+    void (*add)(struct exposition *x, const struct run_metrics *r); /* NULL: of each of what is not NULL here ... */
+    double (*of_node)(const struct summary_node *n);
+    add_row *of_row;
+    size_t of_books; /* ... or the count at this place of books */
 } families[] = {
-    {{"bezel_run", EXPOSITION_INFO, NULL, "A run."}, add_run},
-    {{"bezel_run_state", EXPOSITION_STATES, NULL, "Whether the run goes on."}, add_state},
-    {{"bezel_run_verdict", EXPOSITION_STATES, NULL, "The verdict on all limits, so far or at the end."}, add_verdict},
+    {{"bezel_run", EXPOSITION_INFO, NULL, "A run."}, .add = add_run},
+    {{"bezel_run_state", EXPOSITION_STATES, NULL, "Whether the run goes on."}, .add = add_state},
+    {{"bezel_run_verdict", EXPOSITION_STATES, NULL, "The verdict on all limits, so far or at the end."},
+     .add = add_verdict},
     {{"bezel_run_books", EXPOSITION_STATES, NULL, "Whether each record is stored, or lost with a known cause."},
-     add_complete},
+     .add = add_complete},
     {{"bezel_run_unobserved_processes", EXPOSITION_GAUGE, NULL,
       "Processes that recorded and were not observed: their records are unknown."},
-     add_unobserved},
-    {{"bezel_run_started_timestamp_seconds", EXPOSITION_GAUGE, "seconds", "When the run started."}, add_started},
+     .add = add_unobserved},
+    {{"bezel_run_started_timestamp_seconds", EXPOSITION_GAUGE, "seconds", "When the run started."}, .add = add_started},
     {{"bezel_limit_verdict", EXPOSITION_STATES, NULL, "The verdict on a limit over all nodes, so far or at the end."},
-     add_limits},
+     .add = add_limits},
     {{"bezel_limit_state", EXPOSITION_STATES, NULL, "The state of a limit on a node now, or at the end."},
-     add_limit_states},
-    {{"bezel_limit_bound", EXPOSITION_GAUGE, NULL, "The bound of a limit, in its unit; times are in ns."}, add_bounds},
+     .of_row = add_limit_state},
+    {{"bezel_limit_bound", EXPOSITION_GAUGE, NULL, "The bound of a limit, in its unit; times are in ns."},
+     .add = add_bounds},
     {{"bezel_limit_value", EXPOSITION_GAUGE, NULL, "The value that a limit was judged by last; NaN: it is unknown."},
-     add_limit_values},
+     .of_row = add_limit_value},
     {{"bezel_limit_violated_seconds", EXPOSITION_COUNTER, "seconds", "For how long a limit was violated on a node."},
-     add_limits_violated},
-    {{"bezel_records_lost", EXPOSITION_COUNTER, NULL, "Records lost, by their cause."}, add_lost},
-    {{"bezel_records_produced", EXPOSITION_COUNTER, NULL, "Records that programs tried to write."}, add_produced},
-    {{"bezel_records_stored", EXPOSITION_COUNTER, NULL, "Records stored."}, add_stored},
+     .of_row = add_limit_violated},
+    {{"bezel_records_lost", EXPOSITION_COUNTER, NULL, "Records lost, by their cause."}, .add = add_lost},
+    {{"bezel_records_produced", EXPOSITION_COUNTER, NULL, "Records that programs tried to write."},
+     .of_books = offsetof(struct verdict_books, attempts)},
+    {{"bezel_records_stored", EXPOSITION_COUNTER, NULL, "Records stored."},
+     .of_books = offsetof(struct verdict_books, stored)},
     {{"bezel_records_reduced", EXPOSITION_COUNTER, NULL, "Records in whose place a value of a metric was stored."},
-     add_reduced},
+     .of_books = offsetof(struct verdict_books, reduced)},
     {{"bezel_records_rest", EXPOSITION_GAUGE, NULL,
       "Records that are neither stored nor lost: under way, or at the end unexplained."},
-     add_rest},
+     .add = add_rest},
     {{"bezel_node_heard_timestamp_seconds", EXPOSITION_GAUGE, "seconds", "When the node has recorded itself last."},
-     add_heard},
+     .of_node = heard_of},
     {{"bezel_sensor_cpu_ratio", EXPOSITION_GAUGE, "ratio", "The part of a CPU that bezeld used, over the run."},
-     add_sensor_cpu},
-    {{"bezel_sensor_cpu_seconds", EXPOSITION_COUNTER, "seconds", "CPU time of bezeld."}, add_cpu},
+     .of_node = sensor_cpu_of},
+    {{"bezel_sensor_cpu_seconds", EXPOSITION_COUNTER, "seconds", "CPU time of bezeld."}, .of_node = cpu_of},
     {{"bezel_clock_error_seconds", EXPOSITION_GAUGE, "seconds",
       "Bound of the error of times on the node's clock; NaN: it is unknown."},
-     add_clock_error},
+     .of_node = clock_error_of},
     {{"bezel_run_clock_error_seconds", EXPOSITION_GAUGE, "seconds",
       "Bound of the error of the node's clock against that of the run; NaN: it is unknown."},
-     add_run_clock_error},
-    {{"bezel_clock_jumps", EXPOSITION_COUNTER, NULL, "Jumps of clocks that were in use."}, add_jumps},
+     .of_node = run_clock_error_of},
+    {{"bezel_clock_jumps", EXPOSITION_COUNTER, NULL, "Jumps of clocks that were in use."}, .of_node = jumps_of},
     {{"bezel_metric_value", EXPOSITION_GAUGE, NULL,
       "The last value of a metric, in its unit; NaN: it is unknown, or nobody has said it lately."},
-     add_metrics},
+     .add = add_metrics},
     {{"bezel_metric_distribution", EXPOSITION_HISTOGRAM, NULL, "A metric that is a histogram, in its unit."},
-     add_histograms},
+     .add = add_histograms},
     {{"bezel_monitoring_latency_seconds", EXPOSITION_HISTOGRAM, "seconds",
       "Time from a record's timestamp to its receipt by the collector."},
-     add_latencies},
+     .add = add_latencies},
 };
+
+static void add_family(struct exposition *x, const struct run_metrics *r, size_t f)
+{
+    if (families[f].of_node)
+        add_nodes(x, r, families[f].of_node);
+    else if (families[f].of_row)
+        add_rows(x, r, families[f].of_row);
+    else if (families[f].add)
+        families[f].add(x, r);
+    else
+        add_count(x, r, families[f].of_books);
+}
 
 void run_metrics_write(struct exposition *x, struct run_metrics *runs, size_t count)
 {
@@ -645,7 +562,7 @@ void run_metrics_write(struct exposition *x, struct run_metrics *runs, size_t co
             x->run = runs[i].name;
             x->left_out = &runs[i].left_out;
             if (runs[i].verdict)
-                families[f].add(x, &runs[i]);
+                add_family(x, &runs[i], f);
         }
     }
     x->run = NULL;

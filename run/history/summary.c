@@ -484,6 +484,49 @@ void summary_free(struct summary *s)
     free(l);
 }
 
+int64_t summary_run_time(const struct summary *s, uint32_t node, int64_t at)
+{
+    return at == INT64_MIN || node >= s->node_count ? at : saturate_ns(run_clock_at(&s->nodes[node].run_clock, at).ns);
+}
+
+struct summary_process *summary_process_of(const struct summary *s, uint32_t node, uint64_t instance)
+{
+    for (struct summary_process *p = s->processes; p < s->processes + s->process_count; p++)
+        if (p->node == node && p->instance == instance)
+            return p;
+    return NULL;
+}
+
+struct summary_book *summary_book_of(const struct summary_process *p, const char *aspect)
+{
+    for (size_t i = 0; p && aspect && i < p->book_count; i++)
+        if (strcmp(p->books[i].name, aspect) == 0)
+            return &p->books[i];
+    return NULL;
+}
+
+const struct summary_field *summary_field_of(const struct summary_book *b, const char *name)
+{
+    for (size_t i = 0; b && name && i < b->field_count; i++)
+        if (strcmp(b->fields[i].name, name) == 0)
+            return &b->fields[i];
+    return NULL;
+}
+
+bool summary_is_of(const struct summary *s, const struct summary_process *p, const struct summary_program *g)
+{
+    return g->pid == p->pid && strcmp(g->node, s->nodes[p->node].name) == 0;
+}
+
+const struct summary_program *summary_program_of(const struct summary *s, const struct summary_process *p,
+                                                 const struct summary_program *last)
+{
+    for (const struct summary_program *g = last ? last + 1 : s->programs; g < s->programs + s->program_count; g++)
+        if (summary_is_of(s, p, g))
+            return g;
+    return NULL;
+}
+
 const char *summary_property(const struct summary *s, const char *key)
 {
     for (size_t i = 0; i < s->property_count; i++)

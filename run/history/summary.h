@@ -220,6 +220,28 @@ int summary_load(const char *run, struct summary **s) BEZEL_MUST_CHECK;
 int summary_load_books(const char *run, struct summary **s) BEZEL_MUST_CHECK;
 void summary_free(struct summary *s);
 
+/** Time `at` of the clock of node `node`, in the run's time; as it is where there is no such node, or INT64_MIN. */
+int64_t summary_run_time(const struct summary *s, uint32_t node, int64_t at);
+
+/** The process of `instance` on `node`; NULL: it is not known. */
+struct summary_process *summary_process_of(const struct summary *s, uint32_t node, uint64_t instance);
+
+/** The books of aspect `aspect` of `p`; NULL: there are none, or either is NULL. */
+struct summary_book *summary_book_of(const struct summary_process *p, const char *aspect);
+
+/** The numeric field `name` in books `b`; likewise. */
+const struct summary_field *summary_field_of(const struct summary_book *b, const char *name);
+
+/** Records of `b` that were produced, and of which nothing else is known: unfinished, overwritten, or in flight. */
+uint64_t summary_rest(const struct summary_book *b);
+
+/** Whether program `g` was started as process `p`, by pid and node. */
+bool summary_is_of(const struct summary *s, const struct summary_process *p, const struct summary_program *g);
+
+/** The next such program behind `last`, as pids come again; `last` NULL: the first one. NULL: there is none. */
+const struct summary_program *summary_program_of(const struct summary *s, const struct summary_process *p,
+                                                 const struct summary_program *last);
+
 /** The value of property `key`, or NULL. */
 const char *summary_property(const struct summary *s, const char *key);
 

@@ -201,14 +201,10 @@ static void drop_copies(struct summary_loading *l)
 /* Marks the process of the note as refused; one that is not in the database was left out. */
 static void take_refusal(struct summary *s, const struct summary_note *n)
 {
-    bool known = false;
-    for (size_t i = 0; i < s->process_count; i++) {
-        struct summary_process *p = &s->processes[i];
-        bool is_it = p->instance == n->instance && p->node == n->node;
-        p->refused = p->refused || is_it;
-        known = known || is_it;
-    }
-    s->left_out = s->left_out || !known;
+    struct summary_process *p = summary_process_of(s, n->node, n->instance);
+    s->left_out = s->left_out || !p;
+    if (p)
+        p->refused = true;
 }
 
 static void take_note(struct summary_loading *l, sqlite3_stmt *s)
@@ -258,15 +254,11 @@ static void take_exchange(struct summary_loading *l, sqlite3_stmt *s)
 static int64_t longest_stored(const struct summary *s, const struct builtin_open *o)
 {
     int64_t longest = 0;
-    for (size_t i = 0; i < s->process_count; i++) {
-        const struct summary_process *p = &s->processes[i];
-        bool is_its = p->node == o->node && p->instance == (uint64_t)o->instance;
-        for (size_t b = 0; is_its && b < p->book_count; b++)
-            for (size_t f = 0; strcmp(p->books[b].name, o->aspect) == 0 && f < p->books[b].field_count; f++) {
-                const struct summary_field *is = &p->books[b].fields[f];
-                bool lasts = strcmp(is->name, "duration") == 0 || strcmp(is->name, "waited") == 0;
-                longest = lasts && is->count > 0 && is->max.i > longest ? is->max.i : longest;
-            }
+    const struct summary_book *book = summary_book_of(summary_process_of(s, o->node, (uint64_t)o->instance), o->aspect);
+    for (size_t f = 0; book && f < book->field_count; f++) {
+        const struct summary_field *is = &book->fields[f];
+        bool lasts = strcmp(is->name, "duration") == 0 || strcmp(is->name, "waited") == 0;
+        longest = lasts && is->count > 0 && is->max.i > longest ? is->max.i : longest;
     }
     return longest;
 }

@@ -150,12 +150,11 @@ static void take_reduced(struct summary_loading *l, sqlite3_stmt *s)
     uint64_t lost = summary_u64(s, 5);
     if (p)
         p->reduced = p->discarded > lost ? p->discarded - lost : 0;
-    for (size_t i = 0; p && aspect && i < p->book_count; i++) {
-        if (strcmp(p->books[i].name, aspect) != 0)
-            continue;
-        p->books[i].reduced = summary_u64(s, 3);
-        p->books[i].reducer = summary_u64(s, 4);
-    }
+    struct summary_book *b = summary_book_of(p, aspect);
+    if (!b)
+        return;
+    b->reduced = summary_u64(s, 3);
+    b->reducer = summary_u64(s, 4);
 }
 
 /* Records of an aspect that ended at the collector, which has saved their values. */
@@ -172,8 +171,7 @@ static void take_thinned(struct summary_loading *l, sqlite3_stmt *s)
     b->thinned = true;
 }
 
-/* The part of an aspect's records of which nothing else is known. */
-static uint64_t unexplained(const struct summary_book *b)
+uint64_t summary_rest(const struct summary_book *b)
 {
     uint64_t known = b->stored + b->full + b->off + b->no_ring + b->window + b->spool + b->reduced + b->reducer;
     return b->attempts > known ? b->attempts - known : 0;
@@ -193,7 +191,7 @@ static void add_lost_by_collector(struct summary_process *p)
         aspects += p->books[i].thinned;
     for (size_t i = 0; i < p->book_count && lost > 0; i++) {
         struct summary_book *b = &p->books[i];
-        uint64_t most = aspects == 1 ? lost : unexplained(b);
+        uint64_t most = aspects == 1 ? lost : summary_rest(b);
         uint64_t of_this = aspects > 0 && !b->thinned ? 0 : most < lost ? most : lost;
         b->reducer += of_this;
         lost -= of_this;

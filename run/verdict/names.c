@@ -7,18 +7,22 @@
 #include "base/units.h"
 #include "mdr/builtin.h"
 #include "metric/where.h"
+#include "run/verdict/verdict.h"
 
 #include <string.h>
+
+static void find_lack(void *any, const struct verdict_lack *l)
+{
+    (void)l;
+    *(bool *)any = true;
+}
 
 /* The beginning of sentences about all processes. Of one that was not observed nobody knows what it has. */
 static const char *nobody(const struct summary *s)
 {
-    uint64_t unobserved = 0;
-    for (size_t i = 0; i < s->node_count; i++)
-        unobserved |= s->nodes[i].unobserved;
-    for (size_t i = 0; i < s->process_count; i++)
-        unobserved |= s->processes[i].unobserved;
-    return unobserved || s->left_out ? "no process that was observed has" : "no process has";
+    bool any = false;
+    verdict_each_lack(s, NULL, false, find_lack, &any);
+    return any ? "no process that was observed has" : "no process has";
 }
 
 static bool has_program(const struct summary *s)
@@ -83,9 +87,8 @@ static void look_at_aspect(struct look *l, const struct summary_process *p, cons
     bool met = !l->metric->where || where_find(l->metric->where, a).at != WHERE_NONE;
     if (has_number(l, f) && met) {
         l->fits = true;
-        for (size_t i = 0; i < p->book_count; i++)
-            if (strcmp(p->books[i].name, a->name) == 0)
-                l->attempts |= p->books[i].attempts | p->books[i].stored;
+        const struct summary_book *b = summary_book_of(p, a->name);
+        l->attempts |= b ? b->attempts | b->stored : 0;
         l->open = l->open || (p->role == ROLE_SUT && p->state == PROCESS_RUNNING);
         return;
     }

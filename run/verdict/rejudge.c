@@ -16,11 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t run_time(const struct summary *s, uint32_t node, int64_t at)
-{
-    return node < s->node_count ? run_clock_at(&s->nodes[node].run_clock, at).ns : at;
-}
-
 /* ---- lives of a daemon ------------------------------------------------------------------------------------------- */
 
 static double worse(const struct experiment *e, int64_t limit, double a, double b)
@@ -94,10 +89,8 @@ static void forget_limits(struct summary *s)
 
 static bool has_stored(const struct summary_process *p, const char *aspect)
 {
-    for (size_t b = 0; b < p->book_count; b++)
-        if (p->books[b].stored > 0 && strcmp(p->books[b].name, aspect) == 0)
-            return true;
-    return false;
+    const struct summary_book *book = summary_book_of(p, aspect);
+    return book && book->stored > 0;
 }
 
 /* Of a daemon only its samplers' records are judged (bezeld/node/observer.c). */
@@ -206,7 +199,7 @@ static struct builtin_limit *row_at(struct summary *s, uint32_t node, uint32_t l
         if (l->limit != limit || (l->node != node && l->epoch == 0))
             continue;
         row = l;
-        if (l->node == node ? l->at >= at : run_time(s, l->node, l->at) >= run_time(s, node, at))
+        if (l->node == node ? l->at >= at : summary_run_time(s, l->node, l->at) >= summary_run_time(s, node, at))
             break;
     }
     return row;
@@ -247,11 +240,11 @@ static const char *lacking(const struct summary *s, const struct summary_process
 
 bool rejudge_is_recorded_elsewhere(const struct summary *s, const struct history_gap *g)
 {
-    int64_t begin = run_time(s, g->node, g->begin), end = run_time(s, g->node, g->end);
+    int64_t begin = summary_run_time(s, g->node, g->begin), end = summary_run_time(s, g->node, g->end);
     for (size_t i = 0; i < s->series_count && g->restarted; i++) {
         const struct history_series *of = &s->series[i];
         if (of->limit == g->limit && of->node != g->node && of->node < s->node_count &&
-            run_time(s, of->node, of->last_at) > begin && run_time(s, of->node, of->begin) < end)
+            summary_run_time(s, of->node, of->last_at) > begin && summary_run_time(s, of->node, of->begin) < end)
             return true;
     }
     return false;
@@ -290,8 +283,8 @@ const char *rejudge_why_not(const struct summary *s, const struct experiment *e,
             why = "an operator switched aspects on or off";
     for (size_t i = 0; i < s->process_count && !why; i++) {
         const struct summary_process *p = &s->processes[i];
-        for (size_t b = 0; (l->global || p->node == g->node) && b < p->book_count && !why; b++)
-            why = strcmp(p->books[b].name, m->aspect) == 0 ? lacking(s, p, &p->books[b]) : NULL;
+        const struct summary_book *b = l->global || p->node == g->node ? summary_book_of(p, m->aspect) : NULL;
+        why = b ? lacking(s, p, b) : NULL;
     }
     return why;
 }
@@ -314,14 +307,14 @@ static int64_t first_record(const struct summary *s, const struct experiment_met
 {
     const char *aspect = experiment_metric_aspect(m, 0);
     int64_t first = *began = INT64_MAX;
-    for (size_t i = 0; i < s->process_count && aspect; i++)
-        for (size_t b = 0; b < s->processes[i].book_count; b++) {
-            const struct summary_process *p = &s->processes[i];
-            if (!is_judged(p, &p->books[b]) || strcmp(p->books[b].name, aspect) != 0)
-                continue;
-            first = least(first, run_time(s, p->node, p->books[b].first_ns));
-            *began = least(*began, run_time(s, p->node, p->started));
-        }
+    for (size_t i = 0; i < s->process_count; i++) {
+        const struct summary_process *p = &s->processes[i];
+        const struct summary_book *b = summary_book_of(p, aspect);
+        if (!b || !is_judged(p, b))
+            continue;
+        first = least(first, summary_run_time(s, p->node, b->first_ns));
+        *began = least(*began, summary_run_time(s, p->node, p->started));
+    }
     return first;
 }
 
@@ -349,10 +342,11 @@ static struct beginning find_beginning(struct summary *s, uint32_t i)
         const struct history_series *of = &s->series[k];
         if (of->limit != i || of->node >= s->node_count)
             continue;
-        if (!is.heard || run_time(s, of->node, of->begin) < run_time(s, is.heard->node, is.heard->begin))
+        if (!is.heard ||
+            summary_run_time(s, of->node, of->begin) < summary_run_time(s, is.heard->node, is.heard->begin))
             is.heard = of;
-        if (of->judged_from &&
-            (!is.known || run_time(s, of->node, of->judged_from) < run_time(s, is.known->node, is.known->judged_from)))
+        if (of->judged_from && (!is.known || summary_run_time(s, of->node, of->judged_from) <
+                                                 summary_run_time(s, is.known->node, is.known->judged_from)))
             is.known = of;
     }
     for (size_t k = 0; k < s->limit_count && !is.row; k++)
@@ -390,9 +384,10 @@ static int find_early(struct summary *s, const struct experiment *e, uint32_t i)
         first = first_record(s, &e->metrics[l->metric], &start);
     if (!is.known || !is.row || first == INT64_MAX)
         return 0;
-    int64_t at = run_time(s, is.row->node, is.row->at), seen = run_time(s, is.known->node, is.known->judged_from);
+    int64_t at = summary_run_time(s, is.row->node, is.row->at),
+            seen = summary_run_time(s, is.known->node, is.known->judged_from);
     int64_t all = total(is.row), known = least(seen, saturate_sub(at, all - is.row->unknown + is.row->unjudged));
-    int64_t began = least(run_time(s, is.heard->node, is.heard->begin), saturate_sub(at, all));
+    int64_t began = least(summary_run_time(s, is.heard->node, is.heard->begin), saturate_sub(at, all));
     int64_t full = saturate_add(2 * experiment_limit_window(e, l), agent_reach(e, l));
     if (known <= first || (began <= first && known - first <= full))
         return 0;
@@ -418,7 +413,8 @@ static int find_early(struct summary *s, const struct experiment *e, uint32_t i)
 static void shorten(struct summary *s, struct history_gap *g, const struct builtin_limit *row, int64_t of)
 {
     int64_t twice = least(saturate_sub(of, row->unjudged), CLOCK_S);
-    bool is_one_s = saturate_sub(run_time(s, row->node, row->at), total(row)) <= run_time(s, g->node, g->begin);
+    bool is_one_s =
+        saturate_sub(summary_run_time(s, row->node, row->at), total(row)) <= summary_run_time(s, g->node, g->begin);
     if (is_one_s && twice > 0) /* else it is between two managers */
         g->begin = least(saturate_add(g->begin, twice), g->end);
 }

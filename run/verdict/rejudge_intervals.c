@@ -65,28 +65,17 @@ static const struct summary_process *process_of(const struct summary *s, int64_t
     return NULL;
 }
 
-/* Records that were produced, and that nothing explains but the process: overwritten, unfinished, or still elsewhere.
- */
-static uint64_t rest_of(const struct summary_book *b)
-{
-    uint64_t known = b->stored + b->full + b->window + b->spool + b->off + b->no_ring + b->reduced + b->reducer;
-    return b->attempts > known ? b->attempts - known : 0;
-}
-
 static uint64_t lost_of(const void *summary, int64_t row, const char *aspect, bool timed)
 {
     const struct summary *s = summary;
     const struct summary_process *p = process_of(s, row);
-    for (size_t i = 0; p && i < p->book_count; i++) {
-        const struct summary_book *b = &p->books[i];
-        if (strcmp(b->name, aspect) != 0)
-            continue;
-        if (timed)
-            return b->full + b->window + b->spool + (p->overwrites ? rest_of(b) : 0);
-        return b->off + b->no_ring + b->reduced + b->reducer + (p->overwrites ? 0 : rest_of(b)) + p->expired.records +
-               verdict_is_open(s, p);
-    }
-    return 0;
+    const struct summary_book *b = summary_book_of(p, aspect);
+    if (!b)
+        return 0;
+    if (timed)
+        return b->full + b->window + b->spool + (p->overwrites ? summary_rest(b) : 0);
+    return b->off + b->no_ring + b->reduced + b->reducer + (p->overwrites ? 0 : summary_rest(b)) + p->expired.records +
+           verdict_is_open(s, p);
 }
 
 /* ---- instants ---------------------------------------------------------------------------------------------------- */
@@ -210,14 +199,9 @@ static bool read_run(struct interval_replay *r, const char *run, int64_t budget)
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
 
-static int64_t run_time(const struct summary *s, uint32_t node, int64_t at)
-{
-    return run_clock_at(&s->nodes[node].run_clock, at).ns;
-}
-
 static void add_gap(const struct summary *s, struct interval_judge *j, struct history_gap *g, int64_t length)
 {
-    int64_t begin = run_time(s, g->node, g->begin);
+    int64_t begin = summary_run_time(s, g->node, g->begin);
     j->gaps[j->gap_count++] = (struct replay_gap){
         .gap = g, .begin = begin, .end = saturate_add(begin, length), .ahead = saturate_sub(begin, g->begin)};
 }
@@ -229,7 +213,8 @@ static void add_tail(const struct summary *s, struct interval_judge *j)
     for (size_t i = 0; i < s->series_count; i++) {
         const struct history_series *of = &s->series[i];
         bool is_its = of->limit == j->limit && of->node < s->node_count;
-        if (is_its && (!last || run_time(s, of->node, of->last_at) > run_time(s, last->node, last->last_at)))
+        if (is_its &&
+            (!last || summary_run_time(s, of->node, of->last_at) > summary_run_time(s, last->node, last->last_at)))
             last = of;
     }
     if (!last || last->open)

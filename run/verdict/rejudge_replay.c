@@ -161,11 +161,9 @@ int replay_find_processes(struct replay *r)
  */
 static int64_t replay_ended(const struct replay *r, const struct replay_process *p)
 {
-    for (size_t i = 0; i < r->s->program_count; i++) {
-        const struct summary_program *g = &r->s->programs[i];
+    for (const struct summary_program *g = NULL; (g = summary_program_of(r->s, p->p, g)) != NULL;) {
         int64_t ended = replay_time(r, p->p->node, saturate_add(p->p->started, g->ran));
-        if (g->state == LAUNCHED_ENDED && g->pid == p->p->pid && ended >= p->end &&
-            strcmp(g->node, r->s->nodes[p->p->node].name) == 0)
+        if (g->state == LAUNCHED_ENDED && ended >= p->end)
             return ended;
     }
     return INT64_MAX;
@@ -182,14 +180,6 @@ static void replay_close(void *context, const struct model_process *p, int64_t c
         is->closed = closed;
 }
 
-static bool replay_has_aspect(const struct replay_process *p, const char *aspect)
-{
-    for (size_t b = 0; b < p->p->book_count; b++)
-        if (strcmp(p->p->books[b].name, aspect) == 0)
-            return true;
-    return false;
-}
-
 /* The last record up to `since` that a metric has of the node; INT64_MIN: it has none. */
 static int64_t replay_last(const struct replay *r, const struct experiment_metric *m, int64_t since)
 {
@@ -197,7 +187,7 @@ static int64_t replay_last(const struct replay *r, const struct experiment_metri
     for (size_t i = 0; i < r->process_count; i++) {
         const struct replay_process *p = &r->processes[i];
         int64_t end = p->end < since ? p->end : since;
-        if (p->begin <= since && end > last && replay_has_aspect(p, m->aspect))
+        if (p->begin <= since && end > last && summary_book_of(p->p, m->aspect))
             last = end;
     }
     return last;
@@ -213,7 +203,7 @@ static bool replay_began_unseen(const struct replay *r, const struct replay_proc
     int64_t full = saturate_add(p->begin, 2 * (m->window + r->e.adapt.every));
     bool may_be_there = p->slot >= 0 || (since < p->begin && replay_time(r, p->p->node, p->p->started) <= since);
     return (experiment_metric_is_counted(m) || m->tumbles) && p->lossy && may_be_there && p->begin > r->from &&
-           since < full && replay_has_aspect(p, m->aspect);
+           since < full && summary_book_of(p->p, m->aspect);
 }
 
 /*
@@ -234,7 +224,7 @@ static bool replay_doubts(const struct replay *r, const struct history_gap *g, i
         int64_t until = saturate_add(p->end > last ? p->end : last, 2 * (m->window + r->e.adapt.every));
         until = experiment_metric_is_counted(m) || experiment_metric_is_of_arrivals(m) ? INT64_MAX : until;
         until = p->closed < until ? p->closed : until;
-        if (p->slot < 0 && p->end <= since && since < until && replay_has_aspect(p, m->aspect))
+        if (p->slot < 0 && p->end <= since && since < until && summary_book_of(p->p, m->aspect))
             return true;
     }
     return false;
@@ -393,9 +383,8 @@ static void replay_lose(struct replay *r, const struct replay_process *p, int64_
     for (size_t i = r->first; i < r->last; i++) {
         const struct replay_gap *g = &r->gaps[i];
         const char *aspect = r->e.metrics[r->e.limits[g->gap->limit].metric].aspect;
-        for (size_t b = 0; b < p->p->book_count; b++)
-            if (strcmp(p->p->books[b].name, aspect) == 0 && begin < g->end && end > replay_matters_from(r, g))
-                g->gap->why = "records were lost";
+        if (summary_book_of(p->p, aspect) && begin < g->end && end > replay_matters_from(r, g))
+            g->gap->why = "records were lost";
     }
 }
 
@@ -502,7 +491,7 @@ static int64_t replay_known(const struct replay *r, const struct experiment_limi
     const struct experiment_metric *m = &r->e.metrics[l->metric];
     int64_t first = INT64_MAX;
     for (size_t i = 0; i < r->process_count; i++)
-        if (r->processes[i].begin < first && replay_has_aspect(&r->processes[i], m->aspect))
+        if (r->processes[i].begin < first && summary_book_of(r->processes[i].p, m->aspect))
             first = r->processes[i].begin;
     return first;
 }
@@ -563,7 +552,7 @@ static int64_t replay_hangs(const struct replay *r, const struct history_gap *g)
     for (size_t i = 0; i < r->process_count && is_broken; i++) {
         const struct replay_process *p = &r->processes[i];
         bool hangs = p->closed < INT64_MAX && saturate_sub(p->closed, p->end) > agent_settling(&r->e, l);
-        if (hangs && p->closed > until && replay_has_aspect(p, m->aspect))
+        if (hangs && p->closed > until && summary_book_of(p->p, m->aspect))
             until = p->closed;
     }
     return until;

@@ -398,36 +398,32 @@ static void bound_totals(struct verdict *v, size_t row_count)
         v->rows[i].total = bound_total(v, &v->rows[i]);
 }
 
-/*
- * No limit is known to have held if the run was aborted, for it may have gone on; if a node vanished, never joined or
- * gave up draining, if processes were not observed, or not since their bezeld had ended, or if a note is about records
- * that no books count. Nor is a global limit if the manager was given up.
- */
-static void downgrade_uncertain(struct verdict *v, const struct summary *s, const struct experiment *e)
-{
-    bool aborted = v->run == RUN_ABORTED;
-    bool uncertain = aborted || v->vanished || v->unjoined || v->unobserved || v->left || v->rejoined || v->given_up ||
-                     v->clock_gaps || v->uncounted;
-    bool lacks = verdict_lacks_node(v, s, e);
-    bool unmanaged = summary_property_number(s, RUNDB_UNMANAGED) != 0;
-    for (size_t i = 0; i < s->limit_count; i++)
-        if (s->limits[i].epoch > 0 ? uncertain || unmanaged
-                                   : aborted || (uncertain && verdict_is_uncertain_on(v, s, e, s->limits[i].node)))
-            verdict_doubt(&v->rows[i]);
-    for (size_t i = 0; i < v->limit_count; i++) {
-        if (uncertain || lacks || (unmanaged && e->limits[i].global))
-            verdict_doubt(&v->limits[i]);
-        if (v->limits[i].is > v->is)
-            v->is = v->limits[i].is;
-    }
-}
-
 /* ---- books ---- */
+
+#define LOSS(cause) offsetof(struct verdict_books, cause)
+const struct verdict_loss verdict_losses[VERDICT_LOSSES] = {
+    {"full", "full", "ring full", LOSS(full), false, false},
+    {"window", "window", "window full", LOSS(window), true, false},
+    {"spool", "spool", "spool full", LOSS(spool), true, false},
+    {"off", "off", "collection off", LOSS(off), false, false},
+    {"overwritten", "overwritten", "overwritten", LOSS(overwritten), true, false},
+    {"no_ring", "no-ring", "no ring", LOSS(no_ring), false, false},
+    {"reducer", "reducer", "reducer", LOSS(reducer), true, false},
+    {"unfinished", "unfinished", "unfinished", LOSS(unfinished), false, true},
+    {"unstored", "unstored", "not stored", LOSS(unstored), true, true},
+};
+
+uint64_t verdict_count(const struct verdict_books *b, size_t at)
+{
+    return *(const uint64_t *)(const void *)((const char *)b + at);
+}
 
 uint64_t verdict_lost(const struct verdict_books *b)
 {
-    return b->full + b->window + b->spool + b->off + b->overwritten + b->no_ring + b->reducer + b->unfinished +
-           b->unstored;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < VERDICT_LOSSES; i++)
+        sum += verdict_count(b, verdict_losses[i].at);
+    return sum;
 }
 
 /* Records that are neither stored nor under way. */
@@ -436,22 +432,15 @@ static uint64_t gone(const struct verdict_books *b)
     return verdict_lost(b) + b->reduced;
 }
 
-static void add_books(struct verdict_books *sum, const struct verdict_books *b)
+void verdict_add_books(struct verdict_books *sum, const struct verdict_books *b)
 {
     sum->processes += b->processes;
     sum->before += b->before;
     sum->attempts += b->attempts;
     sum->stored += b->stored;
     sum->reduced += b->reduced;
-    sum->reducer += b->reducer;
-    sum->full += b->full;
-    sum->off += b->off;
-    sum->overwritten += b->overwritten;
-    sum->no_ring += b->no_ring;
-    sum->window += b->window;
-    sum->spool += b->spool;
-    sum->unfinished += b->unfinished;
-    sum->unstored += b->unstored;
+    for (size_t i = 0; i < VERDICT_LOSSES; i++)
+        *(uint64_t *)(void *)((char *)sum + verdict_losses[i].at) += verdict_count(b, verdict_losses[i].at);
     sum->rest = saturate_add(sum->rest, b->rest);
 }
 
@@ -532,7 +521,7 @@ struct verdict_books verdict_process(const struct summary *s, const struct summa
     struct verdict_books b = {.processes = 1, .before = verdict_begun_before(p), .unfinished = p->unfinished};
     for (size_t i = 0; i < p->book_count; i++) {
         struct verdict_books aspect = verdict_aspect(s, p, &p->books[i]);
-        add_books(&b, &aspect);
+        verdict_add_books(&b, &aspect);
     }
     /* Ordinals count these losses, too, but not records without a ring. */
     if (summary_property_number(s, RUNDB_ENDED) != 0 && p->reduced > b.reduced + b.reducer)
@@ -570,24 +559,6 @@ bool verdict_is_unjoined(const struct summary *s, const char *node)
     return true;
 }
 
-static void judge_unknown(struct verdict *v, const struct summary *s, const struct experiment *e)
-{
-    for (size_t i = 0; i < s->process_count; i++)
-        v->left += s->processes[i].state == PROCESS_LEFT;
-    if (v->run == RUN_RUNNING)
-        return;
-    v->unended = summary_property(s, RUNDB_UNENDED);
-    for (size_t i = 0; i < s->process_count; i++)
-        v->unknown += verdict_is_open(s, &s->processes[i]);
-    for (size_t i = 0; i < s->node_count; i++)
-        v->vanished += s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i);
-    for (uint32_t i = 0; i < e->node_count; i++)
-        v->unjoined += verdict_is_unjoined(s, e->nodes[i].name);
-    bool ended = v->vanished == 0 && v->unjoined == 0 && !v->unended;
-    v->balanced = v->balanced && v->unknown == 0 && ended && s->untaken == 0 && !s->left_out;
-    v->behind = s->behind && !v->balanced; /* if all is accounted for, somebody else added a file */
-}
-
 /* Whether a process of that name came, be it one that the collector refused. */
 static bool has_come(const struct summary *s, const char *name)
 {
@@ -600,96 +571,76 @@ static bool has_come(const struct summary *s, const char *name)
     return false;
 }
 
-static void judge_absent(struct verdict *v, const struct summary *s, const struct experiment *e)
+static void count_lack(void *context, const struct verdict_lack *l)
 {
-    for (uint32_t i = 0; v->run != RUN_RUNNING && i < e->process_count; i++) {
-        if (!e->processes[i].attach || has_come(s, e->processes[i].name))
-            continue;
-        if (v->absent++ == 0)
-            v->absentee = e->processes[i].name;
-    }
+    struct verdict *v = context;
+    uint64_t *n = &v->lacks[l->is];
+    v->lacking[l->is] = *n ? v->lacking[l->is] : l->what;
+    *n = *n + l->count < *n ? UINT64_MAX : *n + l->count;
 }
 
-static uint64_t add_processes(uint64_t sum, uint64_t more)
+bool verdict_lacks(const struct verdict *v, unsigned any)
 {
-    return sum + more < sum ? UINT64_MAX : sum + more;
+    bool lacks = false;
+    for (unsigned i = 0; i < VERDICT_LACKS; i++)
+        lacks = lacks || (any >> i & 1 && v->lacks[i] > 0);
+    return lacks;
 }
 
-static void judge_unobserved(struct verdict *v, const struct summary *s)
-{
-    for (size_t i = 0; i < s->node_count; i++)
-        v->unobserved = add_processes(v->unobserved, s->nodes[i].unobserved);
-    for (size_t i = 0; i < s->process_count; i++)
-        v->unobserved = add_processes(v->unobserved, s->processes[i].unobserved);
-    for (size_t i = 0; i < s->node_count; i++)
-        v->rejoined = v->rejoined || verdict_joined_again(s, i);
-    v->balanced = v->balanced && v->unobserved == 0 && !v->rejoined;
-}
+#define NOT_STORED (1U << LACK_UNKNOWN | 1U << LACK_UNENDED | 1U << LACK_VANISHED | 1U << LACK_UNJOINED)
 
-bool verdict_is_clock_gap(const struct summary *s, size_t i)
+static void judge_lacks(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
-    return strcmp(s->notes[i].code, "BEZEL-CLOCK-GAP") == 0;
-}
-
-/* A segment that was not read; what the share of a node left out, and what its notes had no room for; of an imported
- * run what its source does not count, and what it has that could not be taken. */
-static const char *const uncounted_codes[] = {"BEZEL-SEGMENT",     "BEZEL-NODE-SHARE",      "BEZEL-NOTES",
-                                              "BEZEL-IMPORT-LOST", "BEZEL-IMPORT-LEFT-OUT", "BEZEL-IMPORT-DAMAGED"};
-
-bool verdict_is_uncounted(const struct summary *s, size_t i)
-{
-    for (size_t c = 0; c < sizeof uncounted_codes / sizeof *uncounted_codes; c++)
-        if (strcmp(s->notes[i].code, uncounted_codes[c]) == 0)
-            return true;
-    return false;
-}
-
-static void judge_notes(struct verdict *v, const struct summary *s)
-{
-    for (size_t i = 0; i < s->note_count; i++) {
-        v->clock_gaps += verdict_is_clock_gap(s, i);
-        if (verdict_is_uncounted(s, i) && v->uncounted++ == 0)
-            v->why_uncounted = s->notes[i].code;
-    }
-    if (summary_property_number(s, RUNDB_BEHIND) && !summary_property_number(s, RUNDB_FINISHED) && v->uncounted++ == 0)
-        v->why_uncounted = "BEZEL-RUN-BEHIND";
-    v->balanced = v->balanced && v->clock_gaps == 0 && v->uncounted == 0;
-}
-
-static bool is_on_interval(const struct experiment *e, int64_t limit)
-{
-    return limit >= 0 && limit < e->limit_count && experiment_limit_is_on_interval(e, &e->limits[limit]);
+    bool over = v->run != RUN_RUNNING;
+    verdict_each_lack(s, over ? e : NULL, over, count_lack, v);
+    for (uint32_t i = 0; over && i < e->process_count; i++)
+        if (e->processes[i].attach && !has_come(s, e->processes[i].name))
+            count_lack(v,
+                       &(struct verdict_lack){LACK_ABSENT, VERDICT_ANYWHERE, .what = e->processes[i].name, .count = 1});
+    v->partial = s->mirror.partial;
+    v->lacks[LACK_MISSING] = s->missing;
+    v->lacks[LACK_CHANGED] = s->changed;
+    /* If all is accounted for, somebody else added a file. */
+    v->lacks[LACK_BEHIND] = over && s->behind && !(v->balanced && !verdict_lacks(v, NOT_STORED | 1U << LACK_LEFT_OUT));
+    v->balanced = v->balanced && !verdict_lacks(v, ~(1U << LACK_ABSENT | 1U << LACK_BEHIND));
 }
 
 /*
- * Stored records that are gone are in the books, and what was judged while they came is known. Of limits that are
- * judged from the stored records nothing is; nor of any where the database, which has the judgements, was changed.
+ * Whether nobody knows that limit number `limit` held, whatever was judged. Stored records that are gone are in the
+ * books, and what was judged while they came is known. Of limits that are judged from the stored records nothing is;
+ * nor of any where the database, which has the judgements, was changed. What a mirror lacks may be anything; while it
+ * is filled from a run that goes on, it is as good as that.
  */
-static void judge_missing(struct verdict *v, const struct summary *s, const struct experiment *e)
+static bool is_in_doubt(const struct verdict *v, const struct summary *s, const struct experiment *e, int64_t limit,
+                        const struct verdict_limit *l)
 {
-    v->missing = s->missing;
-    v->changed = s->changed;
-    v->balanced = v->balanced && v->missing == 0 && !v->changed;
-    bool doubtful = v->missing || v->changed;
-    for (size_t i = 0; doubtful && i < v->limit_count; i++)
-        if (v->changed || s->judged_anew || v->limits[i].again > 0 || is_on_interval(e, (int64_t)i))
-            verdict_doubt(&v->limits[i]);
-    for (size_t i = 0; doubtful && i < s->limit_count; i++)
-        if (v->changed || s->judged_anew || v->rows[i].again > 0 || is_on_interval(e, s->limits[i].limit))
-            verdict_doubt(&v->rows[i]);
+    bool on_interval = limit >= 0 && limit < e->limit_count && experiment_limit_is_on_interval(e, &e->limits[limit]);
+    return v->run == RUN_ABORTED || s->changed || (s->missing && (s->judged_anew || l->again > 0 || on_interval)) ||
+           (v->partial && (v->run != RUN_RUNNING || s->mirror.stale));
 }
 
-/* What a mirror lacks may be anything. While it is filled from a run that goes on, it is as good as that. */
-static void judge_mirror(struct verdict *v, const struct summary *s)
+/*
+ * No limit is known to have held if the run was aborted, for it may have gone on; if something of VERDICT_DOUBTS lacks,
+ * or a node gave up draining. Nor is a global limit if the manager was given up.
+ */
+static void downgrade_uncertain(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
-    v->partial = s->mirror.partial;
-    if (!v->partial || (v->run == RUN_RUNNING && !s->mirror.stale))
-        return;
-    for (size_t i = 0; i < v->limit_count; i++)
-        verdict_doubt(&v->limits[i]);
-    for (size_t i = 0; i < s->limit_count; i++)
-        verdict_doubt(&v->rows[i]);
-    v->is = v->is == VERDICT_HELD ? VERDICT_UNKNOWN : v->is;
+    bool uncertain = v->given_up || verdict_lacks(v, VERDICT_DOUBTS), lacks = verdict_lacks_node(v, s, e);
+    bool unmanaged = summary_property_number(s, RUNDB_UNMANAGED) != 0;
+    for (size_t i = 0; i < s->limit_count; i++) {
+        const struct builtin_limit *l = &s->limits[i];
+        if (is_in_doubt(v, s, e, l->limit, &v->rows[i]) ||
+            (l->epoch > 0 ? uncertain || unmanaged : v->given_up && s->nodes[l->node].open))
+            verdict_doubt(&v->rows[i]);
+    }
+    verdict_doubt_rows(v, s, e);
+    v->is = v->partial && (v->run != RUN_RUNNING || s->mirror.stale) ? VERDICT_UNKNOWN : VERDICT_HELD;
+    for (size_t i = 0; i < v->limit_count; i++) {
+        if (is_in_doubt(v, s, e, (int64_t)i, &v->limits[i]) || uncertain || lacks || (unmanaged && e->limits[i].global))
+            verdict_doubt(&v->limits[i]);
+        if (v->limits[i].is > v->is)
+            v->is = v->limits[i].is;
+    }
 }
 
 static void judge_books(struct verdict *v, const struct summary *s)
@@ -697,7 +648,7 @@ static void judge_books(struct verdict *v, const struct summary *s)
     v->balanced = true;
     for (size_t i = 0; i < s->process_count; i++) {
         v->books[i] = verdict_process(s, &s->processes[i]);
-        add_books(s->processes[i].role == ROLE_DAEMON ? &v->daemons : &v->sut, &v->books[i]);
+        verdict_add_books(s->processes[i].role == ROLE_DAEMON ? &v->daemons : &v->sut, &v->books[i]);
         v->balanced = v->balanced && v->books[i].rest == 0;
         v->given_up = v->given_up || (v->books[i].unstored > 0 && is_given_up(s, s->processes[i].node));
         v->overwrites = v->overwrites || s->processes[i].overwrites;
@@ -724,13 +675,8 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
     bound_totals(v, s->limit_count);
     verdict_by_records(v, s, e);
     judge_books(v, s);
-    judge_unknown(v, s, e);
-    judge_unobserved(v, s);
-    judge_notes(v, s);
-    judge_missing(v, s, e);
-    judge_absent(v, s, e);
+    judge_lacks(v, s, e);
     downgrade_uncertain(v, s, e);
-    judge_mirror(v, s);
     *verdict = v;
     return 0;
 }
@@ -747,15 +693,14 @@ void verdict_free(struct verdict *v)
 
 bool verdict_is_complete(const struct verdict *v)
 {
-    bool observed = v->unobserved == 0 && v->left == 0 && !v->rejoined && v->clock_gaps == 0 && v->uncounted == 0;
-    return !v->partial && (v->run == RUN_RUNNING ? observed : v->run == RUN_ENDED && v->balanced);
+    return !v->partial && (v->run == RUN_RUNNING ? !verdict_lacks(v, ~0U) : v->run == RUN_ENDED && v->balanced);
 }
 
 int verdict_exit_code(const struct verdict *v)
 {
     if (v->outcome != EXIT_OK)
         return v->outcome;
-    if (v->absent > 0)
+    if (v->lacks[LACK_ABSENT] > 0)
         return EXIT_UNREACHABLE;
     if (v->is >= VERDICT_VIOLATED)
         return EXIT_VIOLATED;

@@ -116,6 +116,47 @@ struct verdict_books {
     int64_t rest; /* 0: the books balance; else in flight while the run goes on, unexplained after its end */
 };
 
+/**
+ * What is not known of a run, or lacks, in the order in which a report says it. While the run goes on BEHIND, ABSENT,
+ * VANISHED, UNJOINED, UNKNOWN and UNENDED are not looked for: what they are about may still come.
+ */
+enum verdict_lack_kind {
+    LACK_BEHIND,    /* the trace may hold more than the database counts */
+    LACK_ABSENT,    /* processes of the file to attach to, of which none ever came */
+    LACK_MISSING,   /* stream files that are gone or damaged: what was stored in them is lost by now */
+    LACK_CHANGED,   /* run.db was, since its last writer closed it: no limit is known to have held */
+    LACK_VANISHED,  /* nodes that confirmed neither that all is stored nor what is not */
+    LACK_UNJOINED,  /* nodes of the file of which the database has nothing */
+    LACK_LEFT_OUT,  /* processes that the collector refused: none of their records is stored */
+    LACK_UNKNOWN,   /* processes whose end is unknown */
+    LACK_LEFT,      /* processes that went on when their bezeld had ended */
+    LACK_REJOINED,  /* lives of a bezeld behind one that had ended in order, where a program had begun by then: what was
+                       recorded in between is in no books */
+    LACK_UNENDED,   /* where programs of the run may live on, as RUNDB_UNENDED */
+    LACK_CLOCK_GAP, /* times in which a node did not observe its processes, since its clock had jumped: likewise */
+    LACK_UNCOUNTED, /* notes by which there may be records that no books count, and nothing else here says so */
+    LACK_UNOBSERVED, /* processes that recorded and were not observed: their records are unknown */
+    VERDICT_LACKS
+};
+
+/** Of these no limit is known to have held. */
+#define VERDICT_DOUBTS                                                                                                 \
+    (1U << LACK_LEFT | 1U << LACK_VANISHED | 1U << LACK_UNJOINED | 1U << LACK_UNOBSERVED | 1U << LACK_REJOINED |       \
+     1U << LACK_CLOCK_GAP | 1U << LACK_UNCOUNTED)
+
+#define VERDICT_ANYWHERE UINT32_MAX
+
+struct verdict_lack {
+    enum verdict_lack_kind is;
+    uint32_t node;                         /* VERDICT_ANYWHERE: it is of none, or not known of which */
+    const struct summary_process *process; /* NULL: it is of none */
+    const struct summary_note *note;       /* which says it; NULL: none does */
+    const char *what;                      /* of UNENDED the places, of UNJOINED the node, of UNCOUNTED the code */
+    uint64_t count;
+};
+
+typedef void verdict_take_lack(void *context, const struct verdict_lack *l);
+
 struct verdict {
     enum verdict_is is;
     enum verdict_run run;
@@ -130,26 +171,12 @@ struct verdict {
     struct verdict_limit *rows;   /* in the order of the summary's limits */
     struct verdict_books *books;  /* in the order of the summary's processes */
     struct verdict_books sut, daemons;
-    bool balanced;        /* of every process, the rest is 0, nothing is unknown, and no process was unobserved */
-    uint64_t unobserved;  /* processes that recorded and were not observed: their records are unknown */
-    size_t unknown;       /* processes whose end is unknown; 0 while the run goes on */
-    size_t left;          /* processes that went on when their bezeld had ended, also while the run goes on */
-    bool rejoined;        /* verdict_joined_again() is so of a node */
-    const char *unended;  /* where programs of the run may live on, as RUNDB_UNENDED; NULL: nowhere; likewise */
-    size_t absent;        /* processes of the file, to attach to, of which none ever came; 0 while the run goes on */
-    const char *absentee; /* the first of them */
-    size_t vanished;      /* nodes that confirmed neither that all is stored nor what is not; likewise */
-    size_t unjoined;      /* nodes of the file of which the database has nothing; likewise */
-    size_t clock_gaps;    /* times in which a node did not observe its processes, since its clock had jumped: what they
-                             recorded then is in no books */
-    size_t uncounted;     /* other notes by which there may be records that no books count ... */
-    const char *why_uncounted; /* ... and the code of the first */
-    uint64_t missing;          /* stream files that are gone or damaged: what was stored in them is lost by now */
-    bool changed;              /* run.db was, since its last writer closed it: no limit is known to have held */
-    bool behind;               /* the trace may hold more than the database counts; likewise */
-    bool partial;              /* the run directory is a mirror that is not complete */
-    bool overwrites;           /* the full rings of some process overwrite */
-    bool given_up;             /* a node gave up draining, and lost the records that it held */
+    bool balanced; /* of every process the rest is 0, and nothing but LACK_ABSENT and LACK_BEHIND lacks */
+    uint64_t lacks[VERDICT_LACKS];      /* how many there are of each: processes, nodes, files, or times */
+    const char *lacking[VERDICT_LACKS]; /* struct verdict_lack.what of the first */
+    bool partial;                       /* the run directory is a mirror that is not complete */
+    bool overwrites;                    /* the full rings of some process overwrite */
+    bool given_up;                      /* a node gave up draining, and lost the records that it held */
 };
 
 /**
@@ -157,9 +184,6 @@ struct verdict {
  * verdict_free(), or BEZEL_ENOMEM. Pure.
  */
 int verdict_new(const struct summary *s, const struct experiment *e, bool running, struct verdict **v) BEZEL_MUST_CHECK;
-
-/** The process in which `o` is open; NULL: it is not known. Pure. */
-const struct summary_process *verdict_opener(const struct summary *s, const struct builtin_open *o);
 
 /** For how long nothing may come of a node while nothing is amiss, ns: it records at every second or sampling instant,
  * and that is stored and read a little later. Pure. */
@@ -212,20 +236,14 @@ struct verdict_books verdict_aspect(const struct summary *s, const struct summar
                                     const struct summary_book *book);
 
 /**
- * Whether node `node` of `s` has joined again, or did so later, where a program had begun by then: one bezeld had ended
- * in order, and what was recorded before the next one was there is in no books. Behind a jump of its clock a note tells
- * of that. Pure.
+ * Calls `take` with each thing that lacks to `s`, but ABSENT, BEHIND, MISSING and CHANGED. `over`: the run does not go
+ * on. `e`: NULL: no node of its file is looked for. Pure.
  */
-bool verdict_joined_again(const struct summary *s, size_t node);
+void verdict_each_lack(const struct summary *s, const struct experiment *e, bool over, verdict_take_lack *take,
+                       void *context);
 
-/** Whether note `i` of `s` says that a node did not observe its processes, since its clock had jumped. Pure. */
-bool verdict_is_clock_gap(const struct summary *s, size_t i);
-
-/**
- * Whether note `i` of `s` says that there may be records that no books count, and nothing else in `s` does: not
- * unobserved processes, open streams, nodes that vanished. Pure.
- */
-bool verdict_is_uncounted(const struct summary *s, size_t i);
+/** Whether any of these lack, as bits of enum verdict_lack_kind. Pure. */
+bool verdict_lacks(const struct verdict *v, unsigned any);
 
 /** Whether the database has nothing of a node of that name: it never joined the run. Pure. */
 bool verdict_is_unjoined(const struct summary *s, const char *node);
@@ -257,8 +275,22 @@ bool verdict_is_open(const struct summary *s, const struct summary_process *p);
 /** Whether node `node` gave up draining, and sent the last books of all its processes. Pure. */
 bool verdict_gave_up(const struct summary *s, uint32_t node);
 
+/** The causes of losses, in the order of reports. */
+enum { VERDICT_LOSSES = 9 };
+extern const struct verdict_loss {
+    const char *name, *head, *words; /* for programs, of a column, in a sentence */
+    size_t at;                       /* of the count, in struct verdict_books */
+    bool rare, of_process;           /* shown where it occurs; not known of aspects */
+} verdict_losses[VERDICT_LOSSES];
+
+/** The count at such a place. */
+uint64_t verdict_count(const struct verdict_books *b, size_t at);
+
 /** Lost records of all causes. */
 uint64_t verdict_lost(const struct verdict_books *b);
+
+/** Adds `b` to `sum`. */
+void verdict_add_books(struct verdict_books *sum, const struct verdict_books *b);
 
 /**
  * Exit code: that of the run's own course where it failed (1) or did not reach something (4); else 4 if a process to

@@ -22,10 +22,9 @@
 /* Whether process `p` is a program that a signal ended, other than those by which a program is asked to end. */
 static const struct summary_program *killed_program(const struct summary *s, const struct summary_process *p)
 {
-    for (size_t i = 0; i < s->program_count; i++) {
-        const struct summary_program *g = &s->programs[i];
+    for (const struct summary_program *g = NULL; (g = summary_program_of(s, p, g)) != NULL;) {
         int by = g->state == LAUNCHED_ENDED && WIFSIGNALED(g->status) ? WTERMSIG(g->status) : 0;
-        if (by && by != SIGTERM && by != SIGINT && g->pid == p->pid && strcmp(g->node, s->nodes[p->node].name) == 0)
+        if (by && by != SIGTERM && by != SIGINT)
             return g;
     }
     return NULL;
@@ -35,7 +34,7 @@ static const struct summary_program *killed_program(const struct summary *s, con
 static int64_t killed_at(const struct verdict *v, const struct summary *s, const struct summary_process *p,
                          const struct summary_program *g)
 {
-    int64_t at = verdict_run_time(s, p->node, saturate_add(p->started, g->ran));
+    int64_t at = summary_run_time(s, p->node, saturate_add(p->started, g->ran));
     return v->ended != 0 && v->ended < at ? v->ended : at;
 }
 
@@ -58,13 +57,11 @@ static bool silence_breaks(const struct summary *s, const struct experiment *e, 
 static bool outlived(const struct verdict *v, const struct summary *s, const struct summary_process *p)
 {
     const char *by = summary_property(s, "ended_by");
-    for (size_t i = 0; i < s->program_count; i++) {
-        const struct summary_program *g = &s->programs[i];
-        if (g->pid == p->pid && strcmp(g->node, s->nodes[p->node].name) == 0)
-            return verdict_run_time(s, p->node, saturate_add(p->started, g->ran)) >= v->ended &&
-                   !(by && strcmp(by, "processes") == 0);
-    }
-    return p->state == PROCESS_RUNNING;
+    const struct summary_program *g = summary_program_of(s, p, NULL);
+    if (!g)
+        return p->state == PROCESS_RUNNING;
+    return summary_run_time(s, p->node, saturate_add(p->started, g->ran)) >= v->ended &&
+           !(by && strcmp(by, "processes") == 0);
 }
 
 /*
@@ -82,9 +79,9 @@ static double silence_exceeds(const struct summary *s, const struct experiment *
     if (l->compare != COMPARE_AT_MOST || m->where || m->arrivals == ARRIVALS_NONE ||
         (verdict_one_breaks(e, l) && (!is_jitter || m->period > 0)))
         return 0;
-    for (size_t b = 0; b < p->book_count && m->period == 0; b++)
-        if (strcmp(p->books[b].name, m->aspect) == 0 && p->books[b].stored > 1)
-            usual = (double)(p->books[b].last_ns - p->books[b].first_ns) / (double)(p->books[b].stored - 1);
+    const struct summary_book *book = summary_book_of(p, m->aspect);
+    if (m->period == 0 && book && book->stored > 1)
+        usual = (double)(book->last_ns - book->first_ns) / (double)(book->stored - 1);
     return (double)silent - (is_jitter ? usual : 0) - l->bound;
 }
 
@@ -92,7 +89,7 @@ static double silence_exceeds(const struct summary *s, const struct experiment *
 static bool violated_before(const struct summary *s, uint32_t i, int64_t end)
 {
     for (size_t k = 0; k < s->violation_count; k++)
-        if (s->violations[k].limit == i && verdict_run_time(s, s->violations[k].node, s->violations[k].begin) < end)
+        if (s->violations[k].limit == i && summary_run_time(s, s->violations[k].node, s->violations[k].begin) < end)
             return true;
     return false;
 }
@@ -126,7 +123,7 @@ static void judge_silent(struct verdict *v, const struct summary *s, const struc
         bool is_looked_at = g || (v->ended != 0 && outlived(v, s, p));
         int64_t last = is_looked_at ? verdict_end(s, e, i, k) : INT64_MIN;
         int64_t end = g ? killed_at(v, s, p, g) : v->ended;
-        int64_t silent = last == INT64_MIN ? 0 : saturate_sub(end, verdict_run_time(s, p->node, last));
+        int64_t silent = last == INT64_MIN ? 0 : saturate_sub(end, summary_run_time(s, p->node, last));
         if (silent <= 0 || !silence_counts(s, e, l, i, k, silent, g ? end : 0) ||
             (double)saturate_add(l->violated, silent) <=
                 e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
@@ -142,21 +139,13 @@ int64_t verdict_open_ns(const struct verdict *v, const struct summary *s, const 
     if (o->since <= 0 || o->node >= s->node_count)
         return 0;
     int64_t last = o->state == OPEN_NOW ? s->nodes[o->node].last_at : 0;
-    int64_t until = verdict_run_time(s, o->node, last > o->at ? last : o->at);
-    return (v->ended != 0 && until > v->ended ? v->ended : until) - verdict_run_time(s, o->node, o->since);
-}
-
-const struct summary_process *verdict_opener(const struct summary *s, const struct builtin_open *o)
-{
-    for (size_t p = 0; p < s->process_count; p++)
-        if (s->processes[p].node == o->node && s->processes[p].instance == (uint64_t)o->instance)
-            return &s->processes[p];
-    return NULL;
+    int64_t until = summary_run_time(s, o->node, last > o->at ? last : o->at);
+    return (v->ended != 0 && until > v->ended ? v->ended : until) - summary_run_time(s, o->node, o->since);
 }
 
 const char *verdict_open_field(const struct summary *s, const struct builtin_open *o)
 {
-    const struct summary_process *p = verdict_opener(s, o);
+    const struct summary_process *p = summary_process_of(s, o->node, (uint64_t)o->instance);
     const struct dict *d = p ? p->dict : NULL;
     for (uint32_t a = 0; d && a < d->aspect_count; a++)
         if (strcmp(d->aspects[a].name, o->aspect) == 0)
@@ -167,12 +156,8 @@ const char *verdict_open_field(const struct summary *s, const struct builtin_ope
 /* Whether process `p`, in which `o` is open, had made records of its aspect before it began. */
 static bool began_behind(const struct summary_process *p, const struct builtin_open *o)
 {
-    for (size_t b = 0; p && b < p->book_count; b++) {
-        const struct summary_book *book = &p->books[b];
-        if (strcmp(book->name, o->aspect) == 0 && book->stored > 0 && book->first_ns < o->since)
-            return true;
-    }
-    return false;
+    const struct summary_book *book = summary_book_of(p, o->aspect);
+    return book && book->stored > 0 && book->first_ns < o->since;
 }
 
 /*
@@ -188,7 +173,7 @@ static double open_matters(const struct verdict_limit *v, const struct summary *
     struct condition c = {.field = ""};
     bool is_chosen = m->where && condition_read(m->where, &c, &ignored) == 0 && strcmp(c.field, field) == 0;
     bool longer = c.bound.compare == CONDITION_ABOVE || c.bound.compare == CONDITION_AT_LEAST;
-    const struct summary_process *p = verdict_opener(s, o);
+    const struct summary_process *p = summary_process_of(s, o->node, (uint64_t)o->instance);
     if (m->arrivals == ARRIVALS_TIME && is_whole && at_most && began_behind(p, o) && v->is < VERDICT_VIOLATED)
         return l->bound; /* the time since the record before is longer */
     if (is_chosen && (m->kind == METRIC_PERCENT || experiment_metric_is_counted(m)))

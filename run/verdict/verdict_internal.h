@@ -13,12 +13,8 @@ void verdict_judge_hung(struct verdict *v, const struct summary *s, const struct
 /** Judges limit `i` by records that no books of their aspect count: verdict_unseen.c. */
 void verdict_judge_unseen(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i);
 
-/**
- * Whether records of node `node` may not have been judged: it vanished, gave up, or did not observe or count them all:
- * verdict_unobserved.c.
- */
-bool verdict_is_uncertain_on(const struct verdict *v, const struct summary *s, const struct experiment *e,
-                             uint32_t node);
+/** Doubts the rows of nodes whose records may not all have been judged: verdict_lacks.c. */
+void verdict_doubt_rows(struct verdict *v, const struct summary *s, const struct experiment *e);
 
 /**
  * Whether lost records count against a limit on metric `m`. Of a maximum with <= and a minimum with >= they do; in the
@@ -29,9 +25,6 @@ bool verdict_counts_lost(const struct experiment_metric *m, bool at_most);
 
 /** Limit `i` is not known to have held, because of a process of `node`. */
 void verdict_doubt_on(struct verdict *v, const struct summary *s, uint32_t i, uint32_t node);
-
-/** Time `at` of a node's clock, if it is one, as times of all nodes can be compared. */
-int64_t verdict_run_time(const struct summary *s, uint32_t node, int64_t at);
 
 /** The worst value of limit `i` that was judged on `node`; NaN: none. */
 double verdict_judged_worst(const struct summary *s, const struct experiment *e, uint32_t node, uint32_t i);

@@ -88,10 +88,9 @@ static double stray_arrivals(const struct summary *s, const struct experiment *e
     const struct summary_process *p = &s->processes[number];
     const struct summary_chosen *chosen = verdict_chosen(s, i, number);
     struct summary_field f = {.count = 1, .min.d = (double)INFINITY, .max.d = -(double)INFINITY, .unit = "ns"};
-    for (size_t b = 0; b < p->book_count && summary_property_number(s, RUNDB_ENDED) != 0; b++) {
-        int64_t all = p->books[b].last_ns - p->books[b].first_ns;
-        if (strcmp(p->books[b].name, m->aspect) != 0 || p->books[b].stored < 2)
-            continue;
+    const struct summary_book *book = summary_book_of(p, m->aspect);
+    if (book && book->stored >= 2 && summary_property_number(s, RUNDB_ENDED) != 0) {
+        int64_t all = book->last_ns - book->first_ns;
         f.min.d = 0;
         f.max.d = m->kind == METRIC_MISSES ? arrivals_missed(m, all) : (double)all;
     }
@@ -127,20 +126,12 @@ static double find_stray(const struct summary *s, const struct experiment *e, ui
     const struct experiment_metric *m = &e->metrics[l->metric];
     const struct summary_process *p = &s->processes[number];
     const struct summary_chosen *chosen = verdict_chosen(s, i, number);
-    double found = NAN, worst = verdict_judged_worst(s, e, p->node, i);
-    for (size_t b = 0; b < p->book_count; b++) {
-        const struct summary_book *book = &p->books[b];
-        if (book->reduced > 0 && strcmp(book->name, m->aspect) == 0) {
-            double stray = stray_reduced(s, e, i, p, worst, false);
-            found = l->compare == COMPARE_AT_LEAST ? fmin(found, stray) : fmax(found, stray);
-        }
-        for (size_t f = 0; strcmp(book->name, m->aspect) == 0 && f < book->field_count; f++) {
-            double stray =
-                strcmp(book->fields[f].name, m->field) == 0 ? stray_of(m, l, &book->fields[f], chosen, worst) : NAN;
-            found = l->compare == COMPARE_AT_LEAST ? fmin(found, stray) : fmax(found, stray);
-        }
-    }
-    return found;
+    double worst = verdict_judged_worst(s, e, p->node, i);
+    const struct summary_book *book = summary_book_of(p, m->aspect);
+    const struct summary_field *f = summary_field_of(book, m->field);
+    double found = f ? stray_of(m, l, f, chosen, worst) : NAN;
+    double reduced = book && book->reduced > 0 ? stray_reduced(s, e, i, p, worst, false) : NAN;
+    return l->compare == COMPARE_AT_LEAST ? fmin(found, reduced) : fmax(found, reduced);
 }
 
 double verdict_most(const struct experiment_metric *m, uint64_t n)
@@ -165,9 +156,8 @@ static double stray_forbidden(const struct summary *s, const struct experiment *
     const struct experiment_metric *m = &e->metrics[e->limits[i].metric];
     const struct summary_process *p = &s->processes[number];
     const struct summary_chosen *chosen = verdict_chosen(s, i, number);
-    bool any = chosen && chosen->max > 0;
-    for (size_t b = 0; !chosen && b < p->book_count && summary_property_number(s, RUNDB_ENDED) != 0; b++)
-        any = any || (p->books[b].stored > 0 && strcmp(p->books[b].name, m->aspect) == 0);
+    const struct summary_book *book = summary_book_of(p, m->aspect);
+    bool any = chosen ? chosen->max > 0 : book && book->stored > 0 && summary_property_number(s, RUNDB_ENDED) != 0;
     return !any ? (double)NAN : m->kind == METRIC_PERCENT ? 100 : verdict_most(m, 1);
 }
 
@@ -211,11 +201,6 @@ static int64_t last_record(const struct summary *s, const struct experiment *e, 
     return last;
 }
 
-int64_t verdict_run_time(const struct summary *s, uint32_t node, int64_t at)
-{
-    return at == INT64_MIN ? at : saturate_ns(run_clock_at(&s->nodes[node].run_clock, at).ns);
-}
-
 /* Whether process `p` counts for limit `i` where process `of` does. */
 static bool counts_with(const struct summary *s, const struct experiment *e, uint32_t i, size_t of, size_t p)
 {
@@ -226,12 +211,12 @@ static bool counts_with(const struct summary *s, const struct experiment *e, uin
 int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_t i, size_t p)
 {
     const struct summary_process *of = &s->processes[p];
-    int64_t last = last_record(s, e, i, p), at = verdict_run_time(s, of->node, last);
+    int64_t last = last_record(s, e, i, p), at = summary_run_time(s, of->node, last);
     if (of->role == ROLE_DAEMON || summary_property_number(s, RUNDB_ENDED) == 0)
         return INT64_MIN; /* what samplers record while a run is drained is of no program */
     for (size_t other = 0; other < s->process_count; other++) {
         bool counts = other != p && counts_with(s, e, i, p, other);
-        int64_t later = counts ? verdict_run_time(s, s->processes[other].node, last_record(s, e, i, other)) : INT64_MIN;
+        int64_t later = counts ? summary_run_time(s, s->processes[other].node, last_record(s, e, i, other)) : INT64_MIN;
         if (later > at || (later == at && last != INT64_MIN && other < p))
             return INT64_MIN;
     }
@@ -249,20 +234,16 @@ struct summary_field verdict_range(const struct summary *s, const struct experim
     struct summary_field found = {.unit = "ns", .min.d = (double)INFINITY, .max.d = -(double)INFINITY};
     uint64_t stored = 0;
     for (size_t other = 0; other < s->process_count; other++) {
-        const struct summary_process *is_of = &s->processes[other];
-        for (size_t b = 0; counts_with(s, e, i, p, other) && b < is_of->book_count; b++) {
-            const struct summary_book *book = &is_of->books[b];
-            stored += strcmp(book->name, m->aspect) == 0 ? book->stored : 0;
-            for (size_t f = 0; m->field && strcmp(book->name, m->aspect) == 0 && f < book->field_count; f++) {
-                const struct summary_field *is = &book->fields[f];
-                double scale = m->in_time ? (double)units_time(is->unit) : 1;
-                if (strcmp(is->name, m->field) != 0 || is->count == 0)
-                    continue;
-                found.count += is->count;
-                found.min.d = fmin(found.min.d, is->min.d * scale);
-                found.max.d = fmax(found.max.d, is->max.d * scale);
-            }
-        }
+        bool counts = counts_with(s, e, i, p, other);
+        const struct summary_book *book = counts ? summary_book_of(&s->processes[other], m->aspect) : NULL;
+        const struct summary_field *is = summary_field_of(book, m->field);
+        double scale = is && m->in_time ? (double)units_time(is->unit) : 1;
+        stored += book ? book->stored : 0;
+        if (!is || is->count == 0)
+            continue;
+        found.count += is->count;
+        found.min.d = fmin(found.min.d, is->min.d * scale);
+        found.max.d = fmax(found.max.d, is->max.d * scale);
     }
     if (experiment_metric_is_counted(m))
         return (struct summary_field){.count = 1, .min.d = 0, .max.d = verdict_most(m, stored), .unit = "ns"};
@@ -278,10 +259,8 @@ static bool had_settled(const struct experiment_limit *l, const struct builtin_l
 
 bool verdict_is_reduced(const struct experiment_metric *m, const struct summary_process *p)
 {
-    for (size_t b = 0; m->aspect && b < p->book_count; b++)
-        if (p->books[b].reduced > 0 && strcmp(p->books[b].name, m->aspect) == 0)
-            return true;
-    return false;
+    const struct summary_book *book = summary_book_of(p, m->aspect);
+    return book && book->reduced > 0;
 }
 
 /*
@@ -402,19 +381,15 @@ static bool is_counted_only(const struct experiment *e, const char *aspect)
 static uint64_t count_missed(const struct summary *s, const struct experiment *e, const struct summary_process *p,
                              const struct experiment_metric *m, uint64_t *produced)
 {
-    uint64_t missed = 0;
-    *produced = 0;
-    for (size_t b = 0; b < p->book_count; b++) {
-        if (strcmp(p->books[b].name, m->aspect) != 0)
-            continue;
-        struct verdict_books sums = verdict_aspect(s, p, &p->books[b]);
-        bool is_overwritten = p->overwrites && p->state != PROCESS_RUNNING && sums.rest > 0;
-        uint64_t unwanted = is_counted_only(e, m->aspect) ? sums.off : 0;
-        missed += sums.full + sums.window + sums.spool + sums.no_ring + sums.reducer +
-                  (is_overwritten ? (uint64_t)sums.rest : 0) + sums.off - unwanted;
-        *produced += sums.attempts - unwanted;
-    }
-    return missed;
+    const struct summary_book *book = summary_book_of(p, m->aspect);
+    struct verdict_books sums = {0};
+    if (book)
+        sums = verdict_aspect(s, p, book);
+    bool is_overwritten = p->overwrites && p->state != PROCESS_RUNNING && sums.rest > 0;
+    uint64_t unwanted = is_counted_only(e, m->aspect) ? sums.off : 0;
+    *produced = sums.attempts - unwanted;
+    return sums.full + sums.window + sums.spool + sums.no_ring + sums.reducer +
+           (is_overwritten ? (uint64_t)sums.rest : 0) + sums.off - unwanted;
 }
 
 bool verdict_counts_lost(const struct experiment_metric *m, bool at_most)

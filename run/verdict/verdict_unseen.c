@@ -9,6 +9,7 @@
 #include "run/verdict/verdict_internal.h"
 
 #include "base/condition.h"
+#include "mdr/note.h"
 
 #include <string.h>
 
@@ -50,14 +51,13 @@ static bool reads_open(const struct experiment_metric *m, const char *field)
 /* Whether a process has no place for what is open of the aspect of `m`: it may be open for long. */
 static bool lacks_places(const struct summary *s, const struct summary_note *note, const struct experiment_metric *m)
 {
-    for (size_t p = 0; p < s->process_count && strcmp(note->code, "BEZEL-OPEN-SPANS") == 0; p++) {
-        const struct dict *d = s->processes[p].dict;
-        bool is_its = s->processes[p].node == note->node && s->processes[p].instance == note->instance;
-        for (uint32_t a = 0; is_its && d && a < d->aspect_count; a++)
-            if (strcmp(d->aspects[a].name, m->aspect) == 0 &&
-                (dict_kind_lasts(d->aspects[a].kind) || d->aspects[a].kind == DICT_RECEIVED))
-                return reads_open(m, d->aspects[a].kind == DICT_RECEIVED ? "waited" : "duration");
-    }
+    bool is = strcmp(note->code, "BEZEL-OPEN-SPANS") == 0;
+    const struct summary_process *p = is ? summary_process_of(s, note->node, note->instance) : NULL;
+    const struct dict *d = p ? p->dict : NULL;
+    for (uint32_t a = 0; d && a < d->aspect_count; a++)
+        if (strcmp(d->aspects[a].name, m->aspect) == 0 &&
+            (dict_kind_lasts(d->aspects[a].kind) || d->aspects[a].kind == DICT_RECEIVED))
+            return reads_open(m, d->aspects[a].kind == DICT_RECEIVED ? "waited" : "duration");
     return false;
 }
 

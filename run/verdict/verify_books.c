@@ -75,15 +75,12 @@ static void verify_process(const struct subject *w)
     if (w->p->state == PROCESS_RUNNING)
         return; /* verify_run() has reported how far it is known */
     bool open = verdict_is_open(w->s, w->p);
-    if (w->p->state == PROCESS_LEFT)
-        report_finding(w, VERIFY_INCOMPLETE, "left",
-                       "it went on when its bezeld had ended: its records since then are unknown");
-    else if (open)
+    if (open && w->p->state != PROCESS_LEFT) /* of that, verify_lack() tells */
         report_finding(w, VERIFY_INCOMPLETE, "unknown",
                        "its end is unknown, because it could not be read or stored; its counters have %" PRIu64
                        " more records",
                        b.unstored);
-    else if (b.unstored > 0)
+    else if (!open && b.unstored > 0)
         report_finding(w, VERIFY_INCOMPLETE, "unstored",
                        "%" PRIu64 " records were given up: they did not reach the store", b.unstored);
     if (b.rest != 0)
@@ -104,105 +101,63 @@ static void add_incomplete(struct verify *v, const char *code, const char *text)
     verify_add(v, &(struct verify_report){.is = VERIFY_INCOMPLETE, .code = code, .file = "run.db", .text = text});
 }
 
-static void verify_unobserved(struct verify *v, uint64_t count, const char *what, const char *name)
+/* What lacks, but unknown ends, of which verify_process() knows more, and what is found in the files. */
+static const struct {
+    const char *code, *says; /* behind whom it is about */
+} lacks[VERDICT_LACKS] = {
+    [LACK_LEFT] = {"left", ": it went on when its bezeld had ended: its records since then are unknown"},
+    [LACK_UNENDED] = {"unended", " may have gone on unobserved: their launcher has not said that all have ended"},
+    [LACK_VANISHED] = {"vanished", " has not said that all its records are stored"},
+    [LACK_UNJOINED] = {"unjoined", " never joined the run: nothing of it is stored"},
+    [LACK_LEFT_OUT] = {"refused", "the collector refused processes, whose records are missing: see bezel report"},
+    [LACK_UNOBSERVED] = {"unobserved", " recorded without being observed: the records are unknown"},
+    [LACK_REJOINED] = {"left", ": what programs recorded between two lives of its bezeld is unknown"},
+    [LACK_CLOCK_GAP] = {"clock-gap",
+                        " did not observe its processes for a while, behind a jump of its clock: what they "
+                        "recorded then is unknown"},
+    [LACK_UNCOUNTED] = {"uncounted", ": there may be records that no books count: "},
+};
+
+struct lacking {
+    struct verify *v;
+    const struct summary *s;
+};
+
+/* A trace that is longer than the books know is found in its files. */
+static void verify_lack(void *context, const struct verdict_lack *l)
 {
-    char text[256];
-    if (count == 0)
+    const struct lacking *w = context;
+    const char *node = l->node < w->s->node_count ? w->s->nodes[l->node].name : l->note ? "?" : l->what;
+    const char *noun = !node ? "" : l->is == LACK_UNENDED ? "programs " : "node ";
+    char text[768], count[64] = "", process[160] = "", note[384] = "";
+    if (!lacks[l->is].code || (l->is == LACK_UNCOUNTED && !l->note))
         return;
-    snprintf(text, sizeof text, "%" PRIu64 " process%s %s %s recorded, but %s not observed: the records are unknown",
-             count, count == 1 ? "" : "es", what, name, count == 1 ? "was" : "were");
-    add_incomplete(v, "unobserved", text);
+    if (l->is == LACK_UNOBSERVED)
+        snprintf(count, sizeof count, "%" PRIu64 " process%s %s ", l->count, l->count == 1 ? "" : "es",
+                 l->process ? "forked by" : "counted at");
+    if (l->process)
+        snprintf(process, sizeof process, "process %.100s (%" PRIu32 ") of ", l->process->name, l->process->pid);
+    if (l->is == LACK_UNCOUNTED)
+        snprintf(note, sizeof note, "%.32s: %.300s", l->note->code, l->note->text);
+    snprintf(text, sizeof text, "%s%s%s%.200s%s%s", count, process, noun, node ? node : "", lacks[l->is].says, note);
+    add_incomplete(w->v, lacks[l->is].code, text);
 }
 
-/* Each life of a node's bezeld but the first follows a time that is unknown. */
-static void verify_lives(struct verify *v, const struct summary *s, size_t i)
+/* The file of the run, whose nodes may never have joined; *e is NULL if it cannot be read. Returns 0 or BEZEL_ENOMEM.
+ */
+static int read_file(const char *run, struct experiment **e)
 {
-    char text[256];
-    snprintf(text, sizeof text, "node %.100s: what programs recorded between two lives of its bezeld is unknown",
-             s->nodes[i].name);
-    for (size_t before = 0; before < i; before++)
-        if (verdict_joined_again(s, i) && strcmp(s->nodes[before].name, s->nodes[i].name) == 0) {
-            add_incomplete(v, "left", text);
-            return;
-        }
-}
-
-static void verify_all_observed(struct verify *v, const struct summary *s)
-{
-    for (size_t i = 0; i < s->node_count; i++) {
-        verify_lives(v, s, i);
-        verify_unobserved(v, s->nodes[i].unobserved, "counted at node", s->nodes[i].name);
-    }
-    for (size_t i = 0; i < s->process_count; i++) {
-        const struct summary_process *p = &s->processes[i];
-        char name[128];
-        snprintf(name, sizeof name, "%s (%" PRIu32 ") of node %s", p->name, p->pid, s->nodes[p->node].name);
-        verify_unobserved(v, p->unobserved, "forked by", name);
-    }
-}
-
-static void verify_notes(struct verify *v, const struct summary *s)
-{
-    char text[512];
-    for (size_t i = 0; i < s->note_count; i++) {
-        const struct summary_note *n = &s->notes[i];
-        const char *node = n->node < s->node_count ? s->nodes[n->node].name : "?";
-        bool is_gap = verdict_is_clock_gap(s, i);
-        if (is_gap)
-            snprintf(text, sizeof text,
-                     "node %.100s did not observe its processes for a while, behind a jump of its clock: what they "
-                     "recorded then is unknown",
-                     node);
-        else if (verdict_is_uncounted(s, i))
-            snprintf(text, sizeof text, "node %.100s: there may be records that no books count: %.32s: %.300s", node,
-                     n->code, n->text);
-        else
-            continue;
-        add_incomplete(v, is_gap ? "clock-gap" : "uncounted", text);
-    }
-}
-
-/* What has no proof of its end: nodes that have not said that all is stored, programs of launchers that were silent. */
-static void verify_ends(struct verify *v, const struct summary *s)
-{
-    char text[512];
-    const char *unended = summary_property(s, RUNDB_UNENDED);
-    for (size_t i = 0; i < s->node_count; i++) {
-        if (!s->nodes[i].open || verdict_gave_up(s, (uint32_t)i))
-            continue;
-        snprintf(text, sizeof text, "node %.100s has not said that all its records are stored", s->nodes[i].name);
-        add_incomplete(v, "vanished", text);
-    }
-    if (!unended)
-        return;
-    snprintf(text, sizeof text,
-             "programs %.300s may have gone on unobserved: their launcher has not said that all "
-             "have ended",
-             unended);
-    add_incomplete(v, "unended", text);
-}
-
-/* Nodes of the file of which nothing is stored; a run without a readable file has only what its database names. */
-static int verify_joined(struct verify *v, const char *run, const struct summary *s)
-{
-    char path[PATH_MAX], text[256], *file;
+    char path[PATH_MAX], *file;
     struct experiment_diagnostics found;
-    struct experiment *e = NULL;
     size_t n;
+    *e = NULL;
     if (snprintf(path, sizeof path, "%s/experiment.yaml", run) >= (int)sizeof path ||
         file_read_plain(path, 1, EXPERIMENT_FILE_MAX, &file, &n) != 0)
         return 0;
-    int err = experiment_read(file, n, &e, &found);
-    for (uint32_t i = 0; !err && i < e->node_count; i++) {
-        if (!verdict_is_unjoined(s, e->nodes[i].name))
-            continue;
-        snprintf(text, sizeof text, "node %.100s never joined the run: nothing of it is stored", e->nodes[i].name);
-        add_incomplete(v, "unjoined", text);
-    }
-    if (!err)
-        experiment_free(e);
+    int err = experiment_read(file, n, e, &found);
     experiment_diagnostics_free(&found);
     free(file);
+    *e = err ? NULL : *e;
     return err == BEZEL_ENOMEM ? err : 0;
 }
 
@@ -210,24 +165,24 @@ static int verify_joined(struct verify *v, const char *run, const struct summary
 static int verify_loaded(struct verify *v, const char *run, const struct summary *s)
 {
     const char *finished = summary_property(s, RUNDB_FINISHED);
-    v->totals.imported = summary_property(s, RUNDB_IMPORTED) != NULL;
     bool settled = v->finished[0] && finished && strcmp(finished, v->finished) == 0;
-    verify_all_observed(v, s);
-    verify_notes(v, s);
-    if (v->totals.served || (v->finished[0] && !settled)) {
-        add_incomplete(v, "going-on", "a collector serves the run: more may come");
-        return 0;
-    }
+    bool goes_on = v->totals.served || (v->finished[0] && !settled), ended = summary_property(s, RUNDB_ENDED) != NULL;
+    struct experiment *e = NULL;
+    v->totals.imported = summary_property(s, RUNDB_IMPORTED) != NULL;
+    settled = settled && !goes_on;
+    int err = settled ? read_file(run, &e) : 0;
+    if (err)
+        return err;
+    verdict_each_lack(s, e, settled && ended, verify_lack, &(struct lacking){v, s});
+    experiment_free(e);
     for (size_t i = 0; settled && i < s->process_count; i++)
         verify_process(&(struct subject){v, s, &s->processes[i]});
-    if (settled && s->left_out)
-        add_incomplete(v, "refused", "the collector refused processes, whose records are missing: see bezel report");
-    if (!summary_property(s, RUNDB_ENDED))
+    if (goes_on)
+        add_incomplete(v, "going-on", "a collector serves the run: more may come");
+    else if (!ended)
         add_incomplete(v, "aborted",
                        "the run did not end in order: its bezel run was killed, or could not write that it ended");
-    else if (settled)
-        verify_ends(v, s);
-    return settled ? verify_joined(v, run, s) : 0;
+    return 0;
 }
 
 int verify_books(struct verify *v, const char *run)

@@ -3,6 +3,7 @@
 #include "sensor/external/notes.h"
 
 #include "base/log.h"
+#include "mdr/note.h"
 #include "mdr/parts.h"
 #include "sensor/external/external_internal.h"
 
@@ -27,19 +28,6 @@ static bool is_kept(const struct notes *notes, const struct message_note *note)
 {
     for (uint32_t i = 0; i < notes->count; i++)
         if (is_same(&notes->list[i], note))
-            return true;
-    return false;
-}
-
-/* Many processes may each have a note of these, and none is about records in no books: no verdict depends on them. */
-static bool is_harmless(const char *code)
-{
-    static const char *const codes[] = {"BEZEL-SAME-NAME",    "BEZEL-SECURE",       "BEZEL-KNOB-REFUSED",
-                                        "BEZEL-RING-RECORDS", "BEZEL-RING-THREADS", "BEZEL-WHEN-FULL",
-                                        "BEZEL-CLOCK",        "BEZEL-RINGS-TAKEN",  "BEZEL-RING-NO-MEMORY",
-                                        "BEZEL-THREAD-NAMES", "BEZEL-TIME"};
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (strcmp(code, codes[i]) == 0)
             return true;
     return false;
 }
@@ -73,7 +61,7 @@ static void drop(struct notes *notes, const struct message_note *note, bool harm
 /* Two places are for the notes that there were more. False: no place, or no memory. */
 static bool keep(struct notes *notes, const struct message_note *note)
 {
-    bool harmless = is_harmless(note->code);
+    bool harmless = note_kind(note->code) == NOTE_HARMLESS;
     uint32_t room = NOTES_MAX - !notes->said_more - !notes->said_any;
     if (!notes->list && !(notes->list = calloc(NOTES_MAX, sizeof *notes->list)))
         return false;

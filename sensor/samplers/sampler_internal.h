@@ -5,6 +5,7 @@
 #ifndef BEZEL_SENSOR_SAMPLERS_SAMPLER_INTERNAL_H
 #define BEZEL_SENSOR_SAMPLERS_SAMPLER_INTERNAL_H
 
+#include "mdr/note.h"
 #include "sensor/samplers/sampler.h"
 #include "sensor/samplers/sampler_text.h"
 #include "sensor/shm/journal.h"

@@ -177,6 +177,33 @@ TEST(the_short_text_has_what_a_verdict_is_not_green_for)
     }
 }
 
+static void write_in_color(const struct report *r, FILE *out)
+{
+    struct report colored = *r;
+    colored.color = true;
+    report_opening(&colored, out);
+}
+
+/* Also where there is no limit that could be unknown. */
+TEST(the_first_line_is_green_only_if_all_is_known)
+{
+    for (int how = -1; how <= 14; how++) {
+        struct sample s;
+        sample_held(&s);
+        if (how == 9 || how == 10)
+            continue; /* its limits alone */
+        if (how >= 0)
+            break_run(&s, how);
+        s.experiment.limit_count = 0;
+        s.summary.limit_count = 0;
+        char *text = report_written(&s, REPORT_DIRECTORY, write_in_color, false, false);
+        bool green = strncmp(text, "\033[1;32m", 7) == 0;
+        if (green != (how < 0))
+            fail_msg("%d: %.120s", how, text);
+        free(text);
+    }
+}
+
 TEST(where_not_all_fits_what_went_wrong_comes_first)
 {
     enum { MANY = 40 };

@@ -374,15 +374,15 @@ TEST(books_that_agree_do_not_balance_where_the_end_is_not_stored)
             s.processes[1].stream_count = 1, s.nodes[0].open = true;
         struct verdict *v = judge(&s, false);
         assert_int_equal(v->balanced, fault == 0);
-        assert_int_equal(v->unknown, fault == 1 || fault == 2);
-        assert_int_equal(v->vanished, fault == 3);
+        assert_int_equal(v->lacks[LACK_UNKNOWN], fault == 1 || fault == 2);
+        assert_int_equal(v->lacks[LACK_VANISHED], fault == 3);
         assert_int_equal(v->is, fault == 3 ? VERDICT_UNKNOWN : VERDICT_HELD);
         assert_int_equal(verdict_exit_code(v), fault == 0 ? 0 : 1);
         verdict_free(v);
         s.summary.property_count = 2; /* the run lives: it is in flight */
         v = judge(&s, true);
         assert_int_equal(v->run, RUN_RUNNING);
-        assert_int_equal(v->unknown + v->vanished, 0);
+        assert_int_equal(v->lacks[LACK_UNKNOWN] + v->lacks[LACK_VANISHED], 0);
         assert_int_equal(v->is, VERDICT_HELD);
         verdict_free(v);
     }
@@ -396,7 +396,7 @@ TEST(books_do_not_balance_where_a_process_was_not_observed)
         s.processes[1].unobserved = who == 1;
         s.nodes[0].unobserved = who == 2 ? 2 : 0;
         struct verdict *v = judge(&s, false);
-        assert_int_equal(v->unobserved, who);
+        assert_int_equal(v->lacks[LACK_UNOBSERVED], who);
         assert_int_equal(v->balanced, who == 0);
         assert_int_equal(v->is, who ? VERDICT_UNKNOWN : VERDICT_HELD);
         assert_int_equal(v->limits[0].is, who ? VERDICT_UNKNOWN : VERDICT_HELD);
@@ -411,7 +411,7 @@ TEST(books_do_not_balance_where_a_process_was_not_observed)
     }
     s.processes[1].unobserved = s.nodes[0].unobserved = UINT64_MAX;
     struct verdict *v = judge(&s, false);
-    assert_true(v->unobserved == UINT64_MAX);
+    assert_true(v->lacks[LACK_UNOBSERVED] == UINT64_MAX);
     verdict_free(v);
 }
 
@@ -455,8 +455,8 @@ TEST(what_a_node_gave_up_is_lost_where_its_last_books_show_how_much)
         assert_int_equal(v->balanced, lacks == 0);
         assert_int_equal(v->sut.unstored, lacks == 3 ? 0 : 5); /* its last books are there, and tell */
         assert_int_equal(v->sut.rest, lacks == 3 ? 5 : 0);
-        assert_int_equal(v->vanished, lacks == 1 || lacks == 3);
-        assert_int_equal(v->unknown, lacks != 0);
+        assert_int_equal(v->lacks[LACK_VANISHED], lacks == 1 || lacks == 3);
+        assert_int_equal(v->lacks[LACK_UNKNOWN], lacks != 0);
         assert_int_equal(v->is, lacks == 2 ? VERDICT_HELD : VERDICT_UNKNOWN);
         s.books[1][0].stored += 6; /* more than was produced: a fault, but where its end is unknown */
         verdict_free(v);
@@ -480,9 +480,9 @@ TEST(what_may_have_gone_on_unobserved_leaves_the_books_open)
             s.properties[s.summary.property_count++] = (struct summary_property){RUNDB_UNENDED, "on node desk1"};
         struct verdict *v = judge(&s, false);
         assert_int_equal(v->balanced, what == 0);
-        assert_int_equal(v->left, what == 1);
-        assert_int_equal(v->unknown, what == 1);
-        assert_int_equal(v->unended != NULL, what == 2);
+        assert_int_equal(v->lacks[LACK_LEFT], what == 1);
+        assert_int_equal(v->lacks[LACK_UNKNOWN], what == 1);
+        assert_int_equal(v->lacks[LACK_UNENDED], what == 2);
         assert_int_equal(verdict_exit_code(v), what ? EXIT_FAILED : EXIT_OK);
         assert_int_equal(v->limits[0].is, what == 1 ? VERDICT_UNKNOWN : VERDICT_HELD);
         assert_int_equal(v->rows[0].is, v->limits[0].is);
@@ -512,7 +512,7 @@ TEST(a_program_between_two_lives_of_a_bezeld_is_not_known_by_its_pid_alone)
         s.programs[0] = (struct summary_program){.node = s.nodes[0].name, .name = "p", .pid = 102};
         s.summary.program_count = 1;
         struct verdict *v = judge(&s, false);
-        assert_int_equal(v->rejoined, elsewhere);
+        assert_int_equal(v->lacks[LACK_REJOINED], elsewhere);
         verdict_free(v);
     }
 }
@@ -533,7 +533,7 @@ TEST(what_was_recorded_between_two_lives_of_a_bezeld_is_unknown)
         if (what == 2) /* and is told of by itself */
             s.notes[s.summary.note_count++] = (struct summary_note){.code = "BEZEL-CLOCK-GAP", .text = "", .name = ""};
         struct verdict *v = judge(&s, false);
-        assert_int_equal(v->rejoined, what == 1);
+        assert_int_equal(v->lacks[LACK_REJOINED], what == 1);
         assert_int_equal(v->balanced, what == 0 || what == 3);
         assert_int_equal(verdict_is_complete(v), what == 0 || what == 3);
         assert_int_equal(v->limits[0].is, what == 0 || what == 3 ? VERDICT_HELD : VERDICT_UNKNOWN);
@@ -617,11 +617,11 @@ TEST(the_trace_may_hold_more_where_something_is_unknown)
     sample_held(&s);
     s.summary.behind = true;
     struct verdict *v = judge(&s, false);
-    assert_false(v->behind); /* all is accounted for: it is somebody else's file */
+    assert_false(v->lacks[LACK_BEHIND]); /* all is accounted for: it is somebody else's file */
     verdict_free(v);
     s.nodes[0].open = true;
     v = judge(&s, false);
-    assert_true(v->behind);
+    assert_true(v->lacks[LACK_BEHIND]);
     verdict_free(v);
 }
 
@@ -637,7 +637,7 @@ TEST(what_a_refused_process_counted_is_unstored_and_its_end_unknown)
         struct verdict *v = judge(&s, false);
         assert_int_equal(v->sut.rest, 0);
         assert_int_equal(v->sut.unstored, more > 0 ? more : 0);
-        assert_int_equal(v->unknown, 1);
+        assert_int_equal(v->lacks[LACK_UNKNOWN], 1);
         assert_false(v->balanced);
         assert_int_equal(v->is, VERDICT_HELD);
         verdict_free(v);

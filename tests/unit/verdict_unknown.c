@@ -45,12 +45,12 @@ TEST(a_process_to_attach_to_that_never_came_is_not_passed_over)
             s.properties[2] = (struct summary_property){"nothing", ""}; /* in place of its end */
         struct verdict *v = judge(&s, running);
         if (!running) {
-            assert_int_equal(v->absent, cases[i / 2].absent);
+            assert_int_equal(v->lacks[LACK_ABSENT], cases[i / 2].absent);
             assert_int_equal(verdict_exit_code(v), cases[i / 2].absent ? EXIT_UNREACHABLE : EXIT_OK);
         }
         assert_int_equal(v->run, running ? RUN_RUNNING : RUN_ENDED);
         if (running)
-            assert_int_equal(v->absent, 0);
+            assert_int_equal(v->lacks[LACK_ABSENT], 0);
         verdict_free(v);
     }
 }
@@ -330,7 +330,7 @@ TEST(a_node_that_never_joined_is_not_passed_over)
         s.experiment.nodes = nodes;
         s.experiment.node_count = 2;
         struct verdict *v = judge(&s, false);
-        assert_int_equal(v->unjoined, !both);
+        assert_int_equal(v->lacks[LACK_UNJOINED], !both);
         assert_int_equal(v->balanced, both);
         assert_int_equal(verdict_is_complete(v), both);
         assert_int_equal(v->is, both ? VERDICT_HELD : VERDICT_UNKNOWN);

@@ -101,14 +101,10 @@ struct units_text report_limit_value(const struct report *r, int64_t index, doub
 /* The unit of a field of an aspect, as the first process that has it declares it. */
 static const char *field_unit(const struct summary *s, const char *aspect, const char *field)
 {
-    for (size_t i = 0; i < s->process_count; i++)
-        for (size_t b = 0; b < s->processes[i].book_count; b++) {
-            const struct summary_book *book = &s->processes[i].books[b];
-            for (size_t f = 0; strcmp(book->name, aspect) == 0 && f < book->field_count; f++)
-                if (strcmp(book->fields[f].name, field) == 0)
-                    return book->fields[f].unit;
-        }
-    return NULL;
+    const struct summary_field *f = NULL;
+    for (size_t i = 0; i < s->process_count && !f; i++)
+        f = summary_field_of(summary_book_of(&s->processes[i], aspect), field);
+    return f ? f->unit : NULL;
 }
 
 const char *report_metric_unit(const struct report *r, const char *name)

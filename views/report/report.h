@@ -130,6 +130,9 @@ enum { REPORT_NAMED_MAX = 3 }; /* limits that the sentence names: broken ones be
 /** The sentence, and when the run started. */
 void report_opening(const struct report *r, FILE *out);
 
+/** Whether the first line is green: all limits held, all is known, nothing failed, and the sentence hides nothing. */
+bool report_is_green(const struct report *r);
+
 /**
  * Whether on `node` a process began to record the aspect of limit `limit` between these times, when no other one was
  * there any more.

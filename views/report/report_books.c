@@ -7,47 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of counts. Those of rare losses are in the table only if there are such losses. */
-static const struct column {
-    const char *head, *key;
-    size_t at;             /* of the count, in struct verdict_books */
-    bool rare, of_process; /* of_process: it is not known of aspects */
-} columns[] = {{"produced", "produced", offsetof(struct verdict_books, attempts), false, false},
-               {"stored", "stored", offsetof(struct verdict_books, stored), false, false},
-               {"reduced", "reduced", offsetof(struct verdict_books, reduced), true, false},
-               {"full", "full", offsetof(struct verdict_books, full), false, false},
-               {"window", "window", offsetof(struct verdict_books, window), true, false},
-               {"spool", "spool", offsetof(struct verdict_books, spool), true, false},
-               {"off", "off", offsetof(struct verdict_books, off), false, false},
-               {"overwritten", "overwritten", offsetof(struct verdict_books, overwritten), true, false},
-               {"no-ring", "no_ring", offsetof(struct verdict_books, no_ring), false, false},
-               {"reducer", "reducer", offsetof(struct verdict_books, reducer), true, false},
-               {"unfinished", "unfinished", offsetof(struct verdict_books, unfinished), false, true},
-               {"unstored", "unstored", offsetof(struct verdict_books, unstored), true, true}};
-
-enum { COLUMNS = sizeof columns / sizeof *columns, LOSSES_FROM = 3 };
-
-static uint64_t count_of(const struct verdict_books *b, size_t column)
-{
-    return *(const uint64_t *)(const void *)((const char *)b + columns[column].at);
-}
-
-static bool is_shown(const struct report *r, size_t column)
+static bool is_shown(const struct report *r, const struct verdict_loss *l)
 {
     const struct verdict *v = r->verdict;
-    if (columns[column].at == offsetof(struct verdict_books, overwritten))
+    if (l->at == offsetof(struct verdict_books, overwritten))
         return v->overwrites;
-    return !columns[column].rare || count_of(&v->sut, column) + count_of(&v->daemons, column) > 0;
+    return !l->rare || verdict_count(&v->sut, l->at) + verdict_count(&v->daemons, l->at) > 0;
 }
 
 static void counts(struct rows *w, const struct report *r, const struct verdict_books *b, bool of_process)
 {
-    for (size_t i = 0; i < COLUMNS; i++) {
-        if (i == LOSSES_FROM)
-            json_object(w->json, "lost");
-        rows_count(w, is_shown(r, i) ? columns[i].head : NULL,
-                   of_process || !columns[i].of_process ? columns[i].key : NULL, count_of(b, i));
-    }
+    bool any_reduced = r->verdict->sut.reduced + r->verdict->daemons.reduced > 0;
+    rows_count(w, "produced", "produced", b->attempts);
+    rows_count(w, "stored", "stored", b->stored);
+    rows_count(w, any_reduced ? "reduced" : NULL, "reduced", b->reduced);
+    json_object(w->json, "lost");
+    for (const struct verdict_loss *l = verdict_losses; l < verdict_losses + VERDICT_LOSSES; l++)
+        rows_count(w, is_shown(r, l) ? l->head : NULL, of_process || !l->of_process ? l->name : NULL,
+                   verdict_count(b, l->at));
     json_object_end(w->json);
     rows_int(w, "rest", "rest", b->rest);
 }
@@ -186,8 +163,6 @@ static void print_imbalance(const struct report *r, FILE *out)
 
 /* ---- Unknown records --------------------------------------------------------------------------------------------- */
 
-/* They belong to nodes that vanished, or to processes that were not observed or whose end is not in the store. */
-
 static void add_open_process(struct rows *w, const struct report *r, const struct summary_process *p)
 {
     char name[REPORT_PROCESS_SIZE];
@@ -210,33 +185,25 @@ static void add_open_process(struct rows *w, const struct report *r, const struc
                   p->stream_count ? "its last counters are unknown" : "unknown from its first record on");
 }
 
-static void print_unknown(const struct report *r, FILE *out)
+/* Of nodes that vanished, of processes that the collector refused, or whose end is not in the store. */
+static void add_unknown(void *context, const struct verdict_lack *l)
 {
-    const struct summary *s = r->summary;
-    struct rows w = {.report = r, .bare = true};
-    if (r->verdict->run == RUN_RUNNING)
-        return;
-    if (s->left_out)
-        rows_line(&w,
+    struct rows *w = context;
+    const struct report *r = w->report;
+    if (l->is == LACK_LEFT_OUT && r->verdict->run != RUN_RUNNING)
+        rows_line(w,
                   "  processes that the collector refused: none of their records is stored; %s of them sent last "
                   "counters, %s records in all",
-                  units_count(s->untaken).s, units_count(s->untaken_records).s);
-    for (size_t i = 0; i < s->node_count; i++)
-        if (s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i))
-            rows_line(&w, "  node %s vanished: it never confirmed that all its records are stored", s->nodes[i].name);
-    for (uint32_t i = 0; i < r->experiment->node_count; i++)
-        if (verdict_is_unjoined(s, r->experiment->nodes[i].name))
-            rows_line(&w, "  node %s never joined the run: nothing of it is stored", r->experiment->nodes[i].name);
-    if (r->verdict->unended)
-        rows_line(&w, "  programs %s: their launcher has not said that all of them have ended", r->verdict->unended);
-    for (size_t i = 0; i < s->process_count; i++)
-        if (verdict_is_open(s, &s->processes[i]))
-            add_open_process(&w, r, &s->processes[i]);
-    if (w.count)
-        fputs(
-            "  Not known, because it never reached the store (so the numbers of records produced are lower bounds):\n",
-            out);
-    rows_print_table(&w, out);
+                  units_count(r->summary->untaken).s, units_count(r->summary->untaken_records).s);
+    else if (l->is == LACK_VANISHED)
+        rows_line(w, "  node %s vanished: it never confirmed that all its records are stored",
+                  report_node_name(r, l->node));
+    else if (l->is == LACK_UNJOINED)
+        rows_line(w, "  node %s never joined the run: nothing of it is stored", l->what);
+    else if (l->is == LACK_UNENDED)
+        rows_line(w, "  programs %s: their launcher has not said that all of them have ended", l->what);
+    else if (l->is == LACK_UNKNOWN)
+        add_open_process(w, r, l->process);
 }
 
 static const char *process_noun(uint64_t count)
@@ -244,27 +211,40 @@ static const char *process_noun(uint64_t count)
     return count == 1 ? "process" : "processes";
 }
 
+static void add_unobserved(void *context, const struct verdict_lack *l)
+{
+    struct rows *w = context;
+    char name[REPORT_PROCESS_SIZE];
+    if (l->is != LACK_UNOBSERVED)
+        return;
+    if (l->process)
+        report_process_pid(w->report, l->process, name, sizeof name);
+    if (l->process)
+        rows_line(w, "  %s %s that %s forked", units_count(l->count).s, process_noun(l->count), name);
+    else
+        rows_line(w, "  %s %s counted at node %s", units_count(l->count).s, process_noun(l->count),
+                  report_node_name(w->report, l->node));
+}
+
+/* Prints what `add` adds of all that lacks, below `head`. */
+static void print_lacks(const struct report *r, verdict_take_lack *add, const char *head, FILE *out)
+{
+    struct rows w = {.report = r, .bare = true};
+    bool over = r->verdict->run != RUN_RUNNING;
+    verdict_each_lack(r->summary, over ? r->experiment : NULL, over, add, &w);
+    if (w.count)
+        fputs(head, out);
+    rows_print_table(&w, out);
+}
+
 static void print_unobserved(const struct report *r, FILE *out)
 {
-    const struct summary *s = r->summary;
-    uint64_t all = r->verdict->unobserved;
-    struct rows w = {.report = r, .bare = true};
-    char name[REPORT_PROCESS_SIZE];
-    if (all > 0)
-        fprintf(out,
-                "  Not observed: %s %s recorded without a segment that could be read. The records of %s are unknown:\n",
-                units_count(all).s, process_noun(all), all == 1 ? "this process" : "these processes");
-    for (size_t i = 0; i < s->node_count; i++)
-        if (s->nodes[i].unobserved)
-            rows_line(&w, "  %s %s counted at node %s", units_count(s->nodes[i].unobserved).s,
-                      process_noun(s->nodes[i].unobserved), s->nodes[i].name);
-    for (size_t i = 0; i < s->process_count; i++) {
-        const struct summary_process *p = &s->processes[i];
-        report_process_pid(r, p, name, sizeof name);
-        if (p->unobserved)
-            rows_line(&w, "  %s %s that %s forked", units_count(p->unobserved).s, process_noun(p->unobserved), name);
-    }
-    rows_print_table(&w, out);
+    uint64_t all = r->verdict->lacks[LACK_UNOBSERVED];
+    char head[160];
+    snprintf(head, sizeof head,
+             "  Not observed: %s %s recorded without a segment that could be read. The records of %s are unknown:\n",
+             units_count(all).s, process_noun(all), all == 1 ? "this process" : "these processes");
+    print_lacks(r, add_unobserved, head, out);
 }
 
 /* ---- Remarks ----------------------------------------------------------------------------------------------------- */
@@ -303,9 +283,9 @@ static void print_in_trace(const struct report *r, FILE *out)
     struct summary_expired sut = report_expired_from_store(r, ROLE_SUT),
                            own = report_expired_from_store(r, ROLE_DAEMON);
     fprintf(out, "  In the trace: %s%s records, and %s of the monitor's own.\n",
-            v->missing  ? "at most "
-            : v->behind ? "at least "
-                        : "",
+            v->lacks[LACK_MISSING]  ? "at most "
+            : v->lacks[LACK_BEHIND] ? "at least "
+                                    : "",
             units_count(kept(v->sut.stored, sut.records)).s, units_count(kept(v->daemons.stored, own.records)).s);
     if (sut.packets + own.packets)
         fprintf(
@@ -327,7 +307,7 @@ static void print_balance(const struct report *r, FILE *out)
         fputs("  The books balance: every record is accounted for.\n", out);
     else
         print_imbalance(r, out);
-    if (v->clock_gaps || v->uncounted)
+    if (verdict_lacks(v, 1U << LACK_CLOCK_GAP | 1U << LACK_UNCOUNTED))
         fputs("  There may be records that these books do not count: the notes say why.\n", out);
     if (v->given_up)
         fputs("  Draining was given up: the records that nodes still held are lost, counted as unstored.\n", out);
@@ -346,18 +326,18 @@ static void print_trace(const struct report *r, FILE *out)
     uint64_t lost = r->all ? sum_lost(r->summary) : 0;
     if (r->all)
         print_in_trace(r, out);
-    if (r->verdict->behind)
+    if (r->verdict->lacks[LACK_BEHIND])
         fprintf(out,
                 "  The trace may hold more than these books count: the collector has not saved the rest yet, or was "
                 "killed.\n"
                 "  If it was killed, start it again on the run to have the rest counted (bezel-collector --run %s).\n",
                 report_word(r->run).s);
-    if (r->verdict->missing)
+    if (r->verdict->lacks[LACK_MISSING])
         fprintf(
             out,
             "  %s of the trace's files have lost or changed bytes since they were stored: the books count what they "
             "had.\n",
-            units_count(r->verdict->missing).s);
+            units_count(r->verdict->lacks[LACK_MISSING]).s);
     if (lost > 0)
         fprintf(out, "  The trace itself shows %s lost records, and where (babeltrace2: discarded events).\n",
                 units_count(lost).s);
@@ -398,7 +378,10 @@ static void print_remarks(const struct report *r, FILE *out)
     if (!empty && (r->all || !whole || verdict_lost(&r->verdict->sut) + verdict_lost(&r->verdict->daemons) > 0))
         print_balance(r, out);
     print_unobserved(r, out);
-    print_unknown(r, out);
+    print_lacks(
+        r, add_unknown,
+        "  Not known, because it never reached the store (so the numbers of records produced are lower bounds):\n",
+        out);
     if (!empty)
         print_trace(r, out);
 }
@@ -452,6 +435,7 @@ static void put_sum(const struct report *r, struct json *j, const char *key, con
 static void put_books(const struct report *r, struct json *j)
 {
     const struct verdict *v = r->verdict;
+    const uint64_t *n = v->lacks;
     json_object(j, "books");
     if (v->balanced && v->run == RUN_ABORTED) { /* later records are unknown */
         json_text(j, "balanced", NULL);
@@ -460,18 +444,18 @@ static void put_books(const struct report *r, struct json *j)
         json_bool(j, "balanced", v->balanced);
         json_text(j, "balanced_until_ns", NULL);
     }
-    json_uint(j, "unknown", v->unknown);
-    json_uint(j, "left", v->left);
-    json_text(j, "unended", v->unended);
-    json_uint(j, "vanished", v->vanished);
-    json_uint(j, "unjoined", v->unjoined);
-    json_bool(j, "behind", v->behind);
-    json_uint(j, "missing", v->missing);
-    json_bool(j, "changed", v->changed);
-    json_uint(j, "unobserved", v->unobserved);
-    json_bool(j, "rejoined", v->rejoined);
-    json_uint(j, "clock_gaps", v->clock_gaps);
-    json_uint(j, "uncounted", v->uncounted);
+    json_uint(j, "unknown", n[LACK_UNKNOWN]);
+    json_uint(j, "left", n[LACK_LEFT]);
+    json_text(j, "unended", v->lacking[LACK_UNENDED]);
+    json_uint(j, "vanished", n[LACK_VANISHED]);
+    json_uint(j, "unjoined", n[LACK_UNJOINED]);
+    json_bool(j, "behind", n[LACK_BEHIND] > 0);
+    json_uint(j, "missing", n[LACK_MISSING]);
+    json_bool(j, "changed", n[LACK_CHANGED] > 0);
+    json_uint(j, "unobserved", n[LACK_UNOBSERVED]);
+    json_bool(j, "rejoined", n[LACK_REJOINED] > 0);
+    json_uint(j, "clock_gaps", n[LACK_CLOCK_GAP]);
+    json_uint(j, "uncounted", n[LACK_UNCOUNTED]);
     put_sum(r, j, "sut", &v->sut);
     put_sum(r, j, "daemons", &v->daemons);
     json_uint(j, "refused", r->summary->refused);

@@ -142,14 +142,12 @@ bool report_is_followed(const struct report *r, uint32_t node, uint32_t limit, i
     int64_t last = INT64_MAX;
     for (size_t i = 0; m && m->aspect && !m->per_process && i < r->summary->process_count; i++) {
         const struct summary_process *p = &r->summary->processes[i];
-        for (size_t b = 0; p->node == node && b < p->book_count; b++) {
-            const struct summary_book *book = &p->books[b];
-            if (strcmp(book->name, m->aspect) != 0 || book->stored == 0)
-                continue;
-            if (book->first_ns > last && book->first_ns >= from && book->first_ns <= until)
-                return true;
-            last = last == INT64_MAX || book->last_ns > last ? book->last_ns : last;
-        }
+        const struct summary_book *book = p->node == node ? summary_book_of(p, m->aspect) : NULL;
+        if (!book || book->stored == 0)
+            continue;
+        if (book->first_ns > last && book->first_ns >= from && book->first_ns <= until)
+            return true;
+        last = last == INT64_MAX || book->last_ns > last ? book->last_ns : last;
     }
     return false;
 }

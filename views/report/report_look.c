@@ -181,13 +181,11 @@ static const char *only_program(const struct report *r, const struct look *look)
     const char *aspect = m ? m->aspect : NULL, *only = NULL;
     for (size_t i = 0; aspect && i < r->summary->process_count; i++) {
         const struct summary_process *p = &r->summary->processes[i];
-        for (size_t k = 0; k < p->book_count; k++) {
-            if (p->role != ROLE_SUT || strcmp(p->books[k].name, aspect) != 0)
-                continue;
-            if (only && strcmp(only, p->name) != 0)
-                return NULL;
-            only = p->name;
-        }
+        if (p->role != ROLE_SUT || !summary_book_of(p, aspect))
+            continue;
+        if (only && strcmp(only, p->name) != 0)
+            return NULL;
+        only = p->name;
     }
     return only;
 }

@@ -22,10 +22,9 @@ static const char *too_short(const struct report *r, const struct experiment_lim
     if (m && m->operands)
         m = &r->experiment->metrics[experiment_metric_operand(r->experiment, m, 0)];
     for (size_t i = 0; m && m->aspect && i < r->summary->process_count; i++) {
-        const struct summary_process *p = &r->summary->processes[i];
-        for (size_t b = 0; b < p->book_count; b++)
-            if (strcmp(p->books[b].name, m->aspect) == 0 && p->books[b].last_ns - p->books[b].first_ns >= m->window)
-                return NULL;
+        const struct summary_book *b = summary_book_of(&r->summary->processes[i], m->aspect);
+        if (b && b->last_ns - b->first_ns >= m->window)
+            return NULL;
     }
     return m && experiment_metric_is_counted(m) ? m->aspect : NULL;
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
+#include "mdr/note.h"
 #include "views/report/report.h"
 
 #include <string.h>
@@ -14,11 +15,7 @@ static bool is_same(const struct summary_note *a, const struct summary_note *b)
 
 bool report_note_is_change(const struct report *r, const struct summary_note *n)
 {
-    static const char *const codes[] = {"BEZEL-STEERED", "BEZEL-PAUSED", "BEZEL-RESUMED", "BEZEL-KEY-TAKEN"};
-    bool is_change = false;
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        is_change = is_change || strcmp(n->code, codes[i]) == 0;
-    return is_change && n->node < r->summary->node_count;
+    return note_kind(n->code) == NOTE_CHANGE && n->node < r->summary->node_count;
 }
 
 static bool is_repeated(const struct summary *s, size_t i)
@@ -71,7 +68,7 @@ static int note_rank(const struct report *r, const void *item)
     size_t i = (size_t)((const struct summary_note *)item - r->summary->notes);
     if (report_note_is_change(r, item) || is_repeated(r->summary, i))
         return -1;
-    return verdict_is_clock_gap(r->summary, i) || verdict_is_uncounted(r->summary, i);
+    return note_kind(r->summary->notes[i].code) >= NOTE_CLOCK_GAP;
 }
 
 const struct rows_section report_notes = {ROWS_LIST("Notes", "notes", notes, note_count, note_row), .bare = true,

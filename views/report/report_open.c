@@ -23,7 +23,7 @@ int64_t report_open_ns(const struct report *r, const struct builtin_open *o)
 static void open_row(struct rows *w, const struct report *r, const void *item)
 {
     const struct builtin_open *o = item;
-    const struct summary_process *p = verdict_opener(r->summary, o);
+    const struct summary_process *p = summary_process_of(r->summary, o->node, (uint64_t)o->instance);
     char name[REPORT_PROCESS_SIZE];
     bool known = o->since > 0;
     snprintf(name, sizeof name, "%s", o->process);

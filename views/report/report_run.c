@@ -47,8 +47,9 @@ static void put_verdict(const struct report *r, struct json *j)
     json_object(j, "verdict");
     json_text(j, "is", verdict_name(r->verdict->is));
     json_text(j, "sentence", sentence);
+    json_bool(j, "green", report_is_green(r));
     json_int(j, "exit_code", verdict_exit_code(r->verdict));
-    json_uint(j, "absent", r->verdict->absent);
+    json_uint(j, "absent", r->verdict->lacks[LACK_ABSENT]);
     json_object_end(j);
     free(sentence);
 }

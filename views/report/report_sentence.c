@@ -368,22 +368,16 @@ static void say_lost(const struct report *r, FILE *out)
             fprintf(out, " up to %s", units_duration(saturate_sub(r->verdict->duration, longest_unheard(r))).s);
         return;
     }
-    const struct {
-        uint64_t count;
-        const char *cause;
-    } losses[] = {{b->full, "ring full"},     {b->window, "window full"},      {b->spool, "spool full"},
-                  {b->off, "collection off"}, {b->overwritten, "overwritten"}, {b->no_ring, "no ring"},
-                  {b->reducer, "reducer"},    {b->unfinished, "unfinished"},   {b->unstored, "not stored"}};
     fprintf(out, "%s lost", units_count(verdict_lost(b)).s);
     if (report_imported(r) && verdict_lost(b) == b->full) {
         fputs(" (as the source counted)", out);
         return;
     }
     const char *before = " (";
-    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
-        if (losses[i].count == 0)
+    for (size_t i = 0; i < VERDICT_LOSSES; i++) {
+        if (verdict_count(b, verdict_losses[i].at) == 0)
             continue;
-        fprintf(out, "%s%s %s", before, units_count(losses[i].count).s, losses[i].cause);
+        fprintf(out, "%s%s %s", before, units_count(verdict_count(b, verdict_losses[i].at)).s, verdict_losses[i].words);
         before = ", ";
     }
     fputc(')', out);
@@ -411,56 +405,60 @@ static size_t say_unheard(const struct report *r, FILE *out)
     return n;
 }
 
-/* The reasons why the numbers are incomplete. */
+/* Why the numbers are incomplete: what is said before and behind the number, or the text, of each. */
+static const struct {
+    const char *before, *behind[2]; /* of one, of several */
+    enum { NO_MORE, NUMBER, TEXT } has;
+} reasons[VERDICT_LACKS] = {
+    [LACK_BEHIND] = {"the trace may hold more"},
+    [LACK_ABSENT] = {"no program came for '", {"'", "'"}, TEXT},
+    [LACK_MISSING] = {"",
+                      {" file of the trace is gone or damaged ('bezel verify' says which)",
+                       " files of the trace are gone or damaged ('bezel verify' says which)"},
+                      NUMBER},
+    [LACK_CHANGED] = {"run.db was changed since the run, which no number here is proof against"},
+    [LACK_VANISHED] = {"", {" node vanished", " nodes vanished"}, NUMBER},
+    [LACK_UNJOINED] = {"", {" node never joined the run", " nodes never joined the run"}, NUMBER},
+    [LACK_LEFT_OUT] = {"the collector refused processes, none of whose records are stored (see the notes)"},
+    [LACK_UNKNOWN] = {"the end of ", {" process is unknown", " processes is unknown"}, NUMBER},
+    [LACK_LEFT] = {"", {" process went on when bezeld had ended", " processes went on when bezeld had ended"}, NUMBER},
+    [LACK_REJOINED] = {"what programs recorded between two lives of a bezeld is unknown"},
+    [LACK_UNENDED] = {"programs may have been started or have gone on unobserved ",
+                      {": their launcher has not said that all have ended"},
+                      TEXT},
+    [LACK_CLOCK_GAP] = {"records are unknown of a time in which a node did not observe, after a jump of its clock (the "
+                        "notes say how long it was)"},
+    [LACK_UNCOUNTED] = {"there may be records that no books count (see the notes: ", {")", ")"}, TEXT},
+    [LACK_UNOBSERVED] = {"",
+                         {" process was not observed: its records are unknown",
+                          " processes were not observed: their records are unknown"},
+                         NUMBER},
+};
+
+static void say_reason(const struct verdict *v, enum verdict_lack_kind i, FILE *out)
+{
+    const char *behind = reasons[i].behind[reasons[i].behind[1] && v->lacks[i] != 1];
+    fputs(reasons[i].before, out);
+    if (reasons[i].has != NO_MORE)
+        fprintf(out, "%s%s", reasons[i].has == TEXT ? v->lacking[i] : units_count(v->lacks[i]).s, behind);
+    if (i == LACK_ABSENT && v->lacks[i] > 1)
+        fprintf(out, ", nor for %s more that the file attaches to", units_count(v->lacks[i] - 1).s);
+    if (i == LACK_UNKNOWN && v->lacks[LACK_LEFT])
+        fprintf(out, " (%s went on when bezeld had ended)", units_count(v->lacks[LACK_LEFT]).s);
+}
+
 static void say_unknown(const struct report *r, FILE *out)
 {
     const struct verdict *v = r->verdict;
     size_t n = say_unheard(r, out);
-    if (v->behind)
-        fprintf(out, "%s the trace may hold more", begin_reason(&n));
-    if (v->absent)
-        fprintf(out, "%s no program came for '%s'", begin_reason(&n), v->absentee);
-    if (v->absent > 1)
-        fprintf(out, ", nor for %zu more that the file attaches to", v->absent - 1);
-    size_t but_for_these = n;
-    if (v->missing)
-        fprintf(out, "%s %s file%s of the trace %s gone or damaged ('bezel verify' says which)", begin_reason(&n),
-                units_count(v->missing).s, v->missing == 1 ? "" : "s", v->missing == 1 ? "is" : "are");
-    if (v->changed)
-        fprintf(out, "%s run.db was changed since the run, which no number here is proof against", begin_reason(&n));
-    if (v->vanished)
-        fprintf(out, "%s %zu node%s vanished", begin_reason(&n), v->vanished, v->vanished == 1 ? "" : "s");
-    if (v->unjoined)
-        fprintf(out, "%s %zu node%s never joined the run", begin_reason(&n), v->unjoined, v->unjoined == 1 ? "" : "s");
-    if (v->unknown)
-        fprintf(out, "%s the end of %zu process%s is unknown", begin_reason(&n), v->unknown,
-                v->unknown == 1 ? "" : "es");
-    if (v->unknown && v->left)
-        fprintf(out, " (%zu went on when bezeld had ended)", v->left);
-    else if (v->left)
-        fprintf(out, "%s %zu process%s went on when bezeld had ended", begin_reason(&n), v->left,
-                v->left == 1 ? "" : "es");
-    if (v->rejoined && !v->left)
-        fprintf(out, "%s what programs recorded between two lives of a bezeld is unknown", begin_reason(&n));
-    if (v->unended)
-        fprintf(out,
-                "%s programs may have been started or have gone on unobserved %s: their launcher has not said "
-                "that all have ended",
-                begin_reason(&n), v->unended);
-    if (v->clock_gaps)
-        fprintf(out,
-                "%s records are unknown of a time in which a node did not observe, after a jump of its clock (the "
-                "notes say how long it was)",
-                begin_reason(&n));
-    if (v->uncounted)
-        fprintf(out, "%s there may be records that no books count (see the notes: %s)", begin_reason(&n),
-                v->why_uncounted);
-    if (v->unobserved)
-        fprintf(out,
-                v->unobserved == 1 ? "%s %s process was not observed: its records are unknown"
-                                   : "%s %s processes were not observed: their records are unknown",
-                begin_reason(&n), units_count(v->unobserved).s);
-    if (!v->balanced && n == but_for_these && v->run == RUN_ENDED)
+    for (unsigned i = 0; i < VERDICT_LACKS; i++) {
+        bool said = (i == LACK_LEFT && v->lacks[LACK_UNKNOWN]) || (i == LACK_REJOINED && v->lacks[LACK_LEFT]);
+        if (v->lacks[i] == 0 || said)
+            continue;
+        fprintf(out, "%s ", begin_reason(&n));
+        say_reason(v, i, out);
+    }
+    if (!v->balanced && v->run == RUN_ENDED && !verdict_lacks(v, ~(1U << LACK_ABSENT | 1U << LACK_BEHIND)))
         fprintf(out, "%s the books do not balance", begin_reason(&n));
 }
 
@@ -522,12 +520,18 @@ static bool may_be_taken_over(const struct report *r)
     return addressed && r->verdict->run == RUN_ABORTED;
 }
 
+bool report_is_green(const struct report *r)
+{
+    bool green = verdict_exit_code(r->verdict) == 0 && verdict_is_complete(r->verdict);
+    for (size_t i = 0; i < r->verdict->limit_count && green; i++)
+        green = !hides(r, i);
+    return green;
+}
+
 void report_opening(const struct report *r, FILE *out)
 {
     static const char *const colors[] = {"\033[1;32m", "\033[1;33m", "\033[1;31m", "\033[1;31m"};
-    enum verdict_is as = r->verdict->is;
-    for (size_t i = 0; i < r->verdict->limit_count && as == VERDICT_HELD; i++)
-        as = hides(r, i) ? VERDICT_UNKNOWN : as;
+    enum verdict_is is = r->verdict->is, as = is == VERDICT_HELD && !report_is_green(r) ? VERDICT_UNKNOWN : is;
     if (r->color)
         fputs(colors[as], out);
     report_sentence(r, out);

@@ -44,11 +44,9 @@ static int64_t end_of(const struct summary *s, const struct summary_process *p, 
     int64_t end = p->state == PROCESS_RUNNING ? s->nodes[p->node].last_at : INT64_MIN, found = INT64_MIN;
     for (size_t b = 0; b < p->book_count; b++)
         end = p->books[b].stored ? later(end, p->books[b].last_ns) : end;
-    for (size_t i = 0; i < s->program_count; i++) {
-        const struct summary_program *g = &s->programs[i];
-        if (g->state == LAUNCHED_ENDED && g->pid == p->pid && strcmp(g->node, s->nodes[p->node].name) == 0)
+    for (const struct summary_program *g = NULL; (g = summary_program_of(s, p, g)) != NULL;)
+        if (g->state == LAUNCHED_ENDED)
             end = later(end, saturate_add(p->started, g->ran));
-    }
     for (size_t k = 0; k < s->open_count; k++) {
         const struct builtin_open *o = &s->open_spans[k];
         if (o->node != p->node || (uint64_t)o->instance != p->instance || o->state == OPEN_ENDED)
@@ -63,7 +61,6 @@ static int64_t end_of(const struct summary *s, const struct summary_process *p, 
 static void add_open(const struct summary *s, size_t i, struct why_limits *w)
 {
     const struct summary_process *p = &s->processes[i];
-    const struct run_clock *clock = &s->nodes[p->node].run_clock;
     int64_t ended = saturate_ns(summary_property_number(s, RUNDB_ENDED));
     bool left = false;
     int64_t end = end_of(s, p, &left);
@@ -74,7 +71,7 @@ static void add_open(const struct summary *s, size_t i, struct why_limits *w)
                           .node_row = s->nodes[p->node].row,
                           .row = p->row,
                           .pid = p->pid,
-                          .until = saturate_ns(run_clock_at(clock, end).ns)};
+                          .until = summary_run_time(s, p->node, end)};
     const char *by = summary_property(s, "ended_by");
     is.ended = p->state != PROCESS_RUNNING && (ended == 0 || is.until < ended || (by && strcmp(by, "processes") == 0));
     is.itself = is.ended && !left;
@@ -87,7 +84,7 @@ static void add_open(const struct summary *s, size_t i, struct why_limits *w)
         is.span = o->aspect;
         is.reason = o->reason;
         is.thread = (uint32_t)o->thread;
-        is.from = saturate_ns(run_clock_at(clock, o->since).ns);
+        is.from = summary_run_time(s, p->node, o->since);
         is.field = verdict_open_field(s, o);
         w->open[w->open_count++] = is;
     }

@@ -30,7 +30,7 @@ const elements = (() => {
             make("form", { method: "dialog" }, make("button", {}, "close")));
     }
 
-    const verdict = is => make("span", { class: is.replace(/ .*/, "") }, is);
+    const verdict = (is, green = true) => make("span", { class: is === "held" && !green ? "unknown" : is.replace(/ .*/, "") }, is);
 
     return { make, table, help, verdict };
 })();

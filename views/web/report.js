@@ -209,7 +209,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
 
     function head() {
         const r = report.run;
-        page.append(make("h1", {}, r.experiment), make("p", { class: "verdict" }, verdictOf(report.verdict.is), ": ", report.verdict.sentence),
+        page.append(make("h1", {}, r.experiment), make("p", { class: "verdict" }, verdictOf(report.verdict.is, report.verdict.green), ": ", report.verdict.sentence),
             make("p", { class: "dim" }, `${r.started || "not started"} to ${r.ended || "now"}, ${r.state}; ${r.directory}, run ${r.id}`));
     }
 

@@ -606,7 +606,7 @@
             page.data = message;
             page.report = message.report;
             of("title").textContent = page.report.run.experiment;
-            of("verdict").replaceChildren(elements.verdict(page.report.verdict.is), ": ", page.report.verdict.sentence);
+            of("verdict").replaceChildren(elements.verdict(page.report.verdict.is, page.report.verdict.green), ": ", page.report.verdict.sentence);
             const limits = page.report.limits.map(l => l.text + l.is).join();
             if (limits !== hadLimits || JSON.stringify(message.broken) !== page.brokenText)
                 rebuild();
