@@ -63,8 +63,9 @@ struct direct_offer {
     struct direct_page *page; /* NULL: there is none */
     const char *dir;          /* borrowed */
     int bell, guard;
-    uint32_t turn; /* as it was last read */
-    uint64_t tag;  /* of the present offer: 1 .. 15 */
+    uint32_t turn;                /* as it was last read */
+    uint64_t tag;                 /* of the present offer: 1 .. 15 */
+    uint64_t from, to, said, low; /* as they were last written */
 };
 
 /**
@@ -97,6 +98,9 @@ void direct_offer_forget(struct direct_offer *o, uint32_t stream);
 
 /** Whether somebody has truncated the page: nothing in it counts any more. */
 bool direct_offer_is_broken(const struct direct_offer *o);
+
+/** Whether the page has the offer as it was made: else another process has written there, and nobody can read it. */
+bool direct_offer_is_own(const struct direct_offer *o);
 
 /* ---- the receiver's side ----------------------------------------------------------------------------------------- */
 

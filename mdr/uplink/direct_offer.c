@@ -103,12 +103,14 @@ void direct_offer_begin(struct direct_offer *o, uint64_t from)
 {
     struct direct_page *p = o->page;
     o->tag = o->tag % (DIRECT_TAGS - 1) + 1;
+    o->low = o->tag;
+    o->from = o->to = from | o->tag;
     atomic_exchange_explicit(&p->from, 0, memory_order_acq_rel); /* X9 acq_rel: pairs X9, before room is used again */
     if (from == UINT64_MAX)
         return;
-    atomic_store_explicit(&p->low, o->tag, memory_order_relaxed);         /* relaxed: X0 publishes it */
-    atomic_store_explicit(&p->to, from | o->tag, memory_order_relaxed);   /* relaxed: likewise */
-    atomic_store_explicit(&p->from, from | o->tag, memory_order_release); /* X0 release: pairs X1, to and low */
+    atomic_store_explicit(&p->low, o->low, memory_order_relaxed);   /* relaxed: X0 publishes it */
+    atomic_store_explicit(&p->to, o->to, memory_order_relaxed);     /* relaxed: likewise */
+    atomic_store_explicit(&p->from, o->from, memory_order_release); /* X0 release: pairs X1, to and low */
 }
 
 static void wake(struct direct_offer *o)
@@ -123,16 +125,18 @@ static void wake(struct direct_offer *o)
 
 void direct_offer_up_to(struct direct_offer *o, uint64_t to, int64_t low)
 {
-    atomic_store_explicit(&o->page->to, to | o->tag,
-                          memory_order_release); /* X2 release: pairs X3, the packets before it */
-    if (low > 0 && low < INT64_MAX / DIRECT_TAGS)
-        atomic_store_explicit(&o->page->low, (uint64_t)low * DIRECT_TAGS | o->tag,
-                              memory_order_release); /* X4 release: pairs X5, after X2 */
+    o->to = to | o->tag;
+    atomic_store_explicit(&o->page->to, o->to, memory_order_release); /* X2 release: pairs X3, the packets before it */
+    if (low > 0 && low < INT64_MAX / DIRECT_TAGS) {
+        o->low = (uint64_t)low * DIRECT_TAGS | o->tag;
+        atomic_store_explicit(&o->page->low, o->low, memory_order_release); /* X4 release: pairs X5, after X2 */
+    }
     wake(o);
 }
 
 void direct_offer_said(struct direct_offer *o, uint64_t said)
 {
+    o->said = said;
     atomic_store_explicit(&o->page->said, said, memory_order_relaxed); /* relaxed: X2 publishes it */
 }
 
@@ -157,6 +161,15 @@ uint64_t direct_offer_acknowledged(const struct direct_offer *o, uint32_t stream
 void direct_offer_forget(struct direct_offer *o, uint32_t stream)
 {
     atomic_store_explicit(&o->page->acks[stream], 0, memory_order_relaxed); /* relaxed: X2 publishes it */
+}
+
+bool direct_offer_is_own(const struct direct_offer *o)
+{
+    const struct direct_page *p = o->page;
+    return atomic_load_explicit(&p->from, memory_order_relaxed) == o->from && /* relaxed: our own */
+           atomic_load_explicit(&p->to, memory_order_relaxed) == o->to &&     /* relaxed: likewise */
+           atomic_load_explicit(&p->said, memory_order_relaxed) == o->said && /* relaxed: likewise */
+           atomic_load_explicit(&p->low, memory_order_relaxed) == o->low;     /* relaxed: likewise */
 }
 
 bool direct_offer_is_broken(const struct direct_offer *o)

@@ -88,7 +88,8 @@ void sender_leave_direct(struct sender *f)
         direct_offer_begin(&d->offer, UINT64_MAX);
     d->agreed = d->used = d->lost = false;
     d->answer_by = 0;
-    d->why[0] = '\0';
+    if (!d->by_link)
+        d->why[0] = '\0';
 }
 
 /* Offered packets count as sent: the receiver may have taken some, and its next WELCOME says how many. */
@@ -135,6 +136,8 @@ bool sender_may_go(struct sender *f, const struct send_queue_packet *packet, int
         if (send_queue_unacknowledged(&f->send_queue) > 0)
             return false; /* those that went the other way come first */
         d->used = wanted;
+        d->waits_at = now;
+        d->in_vain = false;
         d->offered = wanted ? f->send_queue.sending : UINT64_MAX;
         direct_offer_begin(&d->offer, d->offered);
     }
@@ -163,11 +166,41 @@ void sender_offer(struct sender *f, int64_t now)
     direct_offer_up_to(&d->offer, d->offered, rises ? low : 0);
 }
 
+/*
+ * What is offered waits while the receiver stores nothing, as when it is paused, or where another process writes into
+ * the page: then the receiver finds no offer there, and packets take the link for good; or the sender no
+ * acknowledgement, and a new page has those of WELCOME. The receiver is alive, or the connection would have been given
+ * up.
+ */
+static void look_whether_taken(struct sender *f, int64_t now)
+{
+    struct sender_direct *d = &f->direct;
+    uint64_t waiting = send_queue_unacknowledged(&f->send_queue), oldest = f->send_queue.sending - waiting;
+    if (waiting == 0 || oldest != d->oldest) {
+        d->oldest = oldest;
+        d->waits_at = now;
+        d->in_vain = false;
+    }
+    if (now - d->waits_at < SENDER_SILENCE_NS)
+        return;
+    if (!direct_offer_is_own(&d->offer)) {
+        char why[MESSAGE_TEXT_MAX + 1];
+        snprintf(why, sizeof why, "another process has written into %.150s/" DIRECT_NAME, d->offer.dir);
+        d->by_link = true;
+        take_the_link(f, why);
+    } else if (!d->in_vain) {
+        return;
+    }
+    sender_withdraw(f);
+}
+
 void sender_direct_acknowledged(struct sender *f, int64_t now)
 {
     struct sender_direct *d = &f->direct;
     if (!d->used || f->state != UP)
         return;
+    if (!d->lost)
+        look_whether_taken(f, now);
     if (d->lost || direct_offer_is_broken(&d->offer)) {
         d->lost = true;
         sender_ask_again(f, now);
@@ -175,6 +208,7 @@ void sender_direct_acknowledged(struct sender *f, int64_t now)
     }
     if (!direct_offer_looks(&d->offer))
         return;
+    d->in_vain = true;
     for (uint32_t i = 0; i < d->stream_end; i++) {
         const struct window_stream *s = window_stream(f->window, i);
         if (!s->used || s->torn || s->acked_seq >= s->sent_seq || d->streams[i].instance != s->instance ||

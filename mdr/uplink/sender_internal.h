@@ -34,13 +34,16 @@ enum sender_state { WAITING, GREETING, UP, REFUSED, DONE };
  */
 struct sender_direct {
     struct direct_offer offer; /* without a page: packets take the link */
-    bool by_link;              /* always */
+    bool by_link;              /* from now on */
     bool agreed;               /* on this connection */
     int64_t answer_by;         /* the receiver was asked, and packets wait for its answer until then; 0: they do not */
     bool used;                 /* the last packet went so */
     bool lost;                 /* the receiver has given it up, or the offer ended: HELLO is to be said again */
     uint64_t said;             /* messages that went over the link since the receiver was asked */
     uint64_t offered;          /* position up to which packets are offered */
+    uint64_t oldest;           /* position of the first one that is not acknowledged */
+    int64_t waits_at;          /* since when it is */
+    bool in_vain;              /* acknowledgements came since then */
     int64_t next;              /* sender_next() */
     uint32_t stream_end;       /* the numbers of all streams that were ever offered are below this */
     struct {

@@ -46,6 +46,7 @@ static struct play {
     uint32_t stored, spool_full, due;
     bool may_lose;                     /* packets, with the spool or the receiver that had them */
     uint32_t damages, lost[PROCESSES]; /* notes about that; about each process's ring */
+    uint32_t by_link;                  /* notes that packets take the link */
     char endpoint[96];
     int64_t now;
 } p;
@@ -106,6 +107,8 @@ static inline void add_note(void *context, uint64_t instance, int64_t now, const
         p.lost[instance - 1]++;
     else if (p.may_lose && strcmp(code, "BEZEL-SPOOL-DAMAGED") == 0)
         p.damages++;
+    else if (strcmp(code, "BEZEL-BY-LINK") == 0)
+        p.by_link++;
     else
         fail_msg("%s", code);
 }

@@ -151,21 +151,29 @@ TEST(who_finds_packets_at_each_look_needs_no_bell)
     play_close();
 }
 
+/* As whoever may write in the folder can. */
+static struct direct_page *open_page(void)
+{
+    char path[SCRATCH_PATH + sizeof DIRECT_NAME];
+    snprintf(path, sizeof path, "%s/" DIRECT_NAME, scratch_dir);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    struct direct_page *page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(page != MAP_FAILED);
+    close(fd);
+    return page;
+}
+
 /*
  * A receiver that has mapped the page says what it likes there: what was never offered is not acknowledged, and while
  * it acknowledges nothing the window keeps all, until another receiver takes it.
  */
 TEST(a_receiver_that_lies_or_never_acknowledges_frees_nothing)
 {
-    struct folder folder;
     play_open();
     until(greeted, false);
     struct direct_reader *reader = agree();
     settle();
-    assert_int_equal(folder_open(scratch_dir, &folder), 0);
-    int fd = folder_open_file(&folder, DIRECT_NAME, O_RDWR);
-    struct direct_page *page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_true(page != MAP_FAILED);
+    struct direct_page *page = open_page();
     static const uint64_t lies[] = {PACKETS + 1, UINT64_MAX, UINT64_C(1) << 32};
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         for (uint32_t stream = 0; stream < WINDOW_STREAMS; stream++)
@@ -176,8 +184,6 @@ TEST(a_receiver_that_lies_or_never_acknowledges_frees_nothing)
         assert_int_equal(window_stream(p.window, 0)->acked_seq, 0);
     }
     munmap(page, sizeof *page);
-    close(fd);
-    folder_close(&folder);
     direct_reader_close(reader);
     fall_silent();
     until(greeted, false);
@@ -217,6 +223,81 @@ TEST(an_earlier_receiver_takes_nothing_and_is_not_heard)
     assert_int_equal(read_directly(after, UINT64_MAX), PROCESSES * PACKETS);
     direct_reader_close(before);
     direct_reader_close(after);
+    play_close();
+}
+
+/* The receiver lives, for `ns`. */
+static void beat_for(int64_t ns)
+{
+    for (int64_t end = p.now + ns; p.now < end; p.now += CLOCK_S / 4) {
+        message.heartbeat.at = (uint64_t)p.now;
+        say(MESSAGE_HEARTBEAT);
+        settle();
+    }
+}
+
+/* Whoever may write in the folder writes over the offer: no receiver finds it, and packets take the link for good. */
+TEST(an_offer_that_another_process_wrote_over_takes_the_link)
+{
+    for (int word = 0; word < 4; word++) {
+        const char *why;
+        play_open();
+        until(greeted, false);
+        struct direct_reader *reader = agree();
+        settle();
+        struct direct_page *page = open_page();
+        _Atomic uint64_t *const words[] = {&page->from, &page->to, &page->low, &page->said};
+        atomic_fetch_xor(words[word], 1 << word);
+        munmap(page, sizeof *page);
+        beat_for(3 * CLOCK_S);
+        assert_true(p.hellos > 0);
+        p.asks.proof = 0;
+        message.welcome = (struct message_welcome){0};
+        clock_identity(message.welcome.clock);
+        say(MESSAGE_WELCOME);
+        until(has_all, false);
+        assert_int_equal(p.by_link, 1);
+        assert_true(!has_asked() && !sender_is_direct(p.forward, &why) && strstr(why, scratch_dir));
+        direct_reader_close(reader);
+        play_close();
+    }
+}
+
+/* A receiver may be paused. */
+TEST(what_is_offered_may_wait_while_nobody_stores)
+{
+    play_open();
+    until(greeted, false);
+    struct direct_reader *reader = agree();
+    beat_for(10 * CLOCK_S);
+    assert_true(p.hellos == 0 && p.by_link == 0 && is_direct());
+    assert_int_equal(read_directly(reader, UINT64_MAX), PROCESSES * PACKETS);
+    acknowledge_all();
+    until(window_is_empty, false);
+    direct_reader_close(reader);
+    play_close();
+}
+
+TEST(an_acknowledgement_that_another_process_wrote_over_comes_once_more)
+{
+    play_open();
+    until(greeted, false);
+    struct direct_reader *reader = agree();
+    settle();
+    struct direct_page *page = open_page();
+    assert_int_equal(read_directly(reader, UINT64_MAX), PROCESSES * PACKETS);
+    for (uint32_t i = 0; i < PROCESSES; i++)
+        direct_reader_acknowledge(reader, i, PACKETS);
+    for (uint32_t i = 0; i < PROCESSES; i++)
+        atomic_store(&page->acks[i], UINT64_MAX - i);
+    direct_reader_acknowledged(reader);
+    munmap(page, sizeof *page);
+    beat_for(3 * CLOCK_S);
+    assert_true(p.hellos > 0 && p.by_link == 0);
+    direct_reader_close(reader);
+    reader = agree();
+    until(window_is_empty, false);
+    direct_reader_close(reader);
     play_close();
 }
 
