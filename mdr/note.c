@@ -15,6 +15,19 @@ static const char *const codes[NOTE_KINDS][12] = {
     [NOTE_UNCOUNTED] = {"BEZEL-SEGMENT", "BEZEL-NODE-SHARE", "BEZEL-NOTES", "BEZEL-IMPORT-LOST",
                         "BEZEL-IMPORT-LEFT-OUT", "BEZEL-IMPORT-DAMAGED"}};
 
+static const char *const libbezels[] = {
+    "BEZEL-NO-SEGMENT",   "BEZEL-SECURE",         "BEZEL-RING-NO-MEMORY", "BEZEL-RINGS-TAKEN",    "BEZEL-OPEN-SPANS",
+    "BEZEL-ASPECT-TWICE", "BEZEL-ASPECT-REFUSED", "BEZEL-KNOB-REFUSED",   "BEZEL-STRING-NO-ROOM", "BEZEL-RING-RECORDS",
+    "BEZEL-RING-THREADS", "BEZEL-WHEN-FULL",      "BEZEL-CLOCK",          "BEZEL-ASPECTS",        "BEZEL-NOTICES"};
+
+bool note_is_libbezels(const char *code)
+{
+    bool is = false;
+    for (size_t i = 0; i < sizeof libbezels / sizeof *libbezels; i++)
+        is = is || strcmp(code, libbezels[i]) == 0;
+    return is;
+}
+
 enum note_kind note_kind(const char *code)
 {
     enum note_kind is = NOTE_OTHER;

@@ -116,9 +116,10 @@ void notes_take(struct external *x, struct external_process *p, int64_t now)
     struct attached_notice notice;
     while (segment_next_notice(p->at, &notice)) {
         struct message_note note = {.at = (uint64_t)now};
+        bool ours = note_is_libbezels(notice.code); /* the segment is the program's */
         about(&note, p);
-        snprintf(note.code, sizeof note.code, "%s", notice.code);
-        snprintf(note.text, sizeof note.text, "%s", notice.text);
+        snprintf(note.code, sizeof note.code, "%s", ours ? notice.code : "BEZEL-PROGRAM");
+        snprintf(note.text, sizeof note.text, "%s%s%s", ours ? "" : notice.code, ours ? "" : ": ", notice.text);
         add(&x->notes, &note);
     }
 }

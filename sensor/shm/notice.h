@@ -14,10 +14,11 @@
 #include <stdbool.h>
 
 /**
- * Writes a notice: `code` (BEZEL-..., shorter than SEGMENT_CODE_BYTES) and a sentence (cut at SEGMENT_NOTICE_BYTES -
- * 1). The same notice is written once, and at most SEGMENT_NOTICES_A_CODE of one code. `s` NULL: there is no segment,
- * and only stderr may have it. `format` may have %s, %d, %u, %ld, %lu, %lld, %llu, %zu and %%. Keeps errno.
- * Thread-safe, lock-free, async-signal-safe. Two threads with the same notice at the same time may both write it.
+ * Writes a notice: `code` (BEZEL-..., shorter than SEGMENT_CODE_BYTES, and in the list of mdr/note.c) and
+ * a sentence (cut at SEGMENT_NOTICE_BYTES - 1). The same notice is written once, and at most SEGMENT_NOTICES_A_CODE of
+ * one code. `s` NULL: there is no segment, and only stderr may have it. `format` may have %s, %d, %u, %ld, %lu, %lld,
+ * %llu, %zu and %%. Keeps errno. Thread-safe, lock-free, async-signal-safe. Two threads with the same notice at the
+ * same time may both write it.
  */
 void sensor_notice(struct segment *s, const char *code, const char *format, ...) BEZEL_PRINTF(3, 4);
 

@@ -207,6 +207,34 @@ TEST(of_many_without_a_segment_some_are_reported)
     fixture_close(&f);
 }
 
+static void say_what_the_monitor_says(void *unused)
+{
+    static const char *const codes[] = {"BEZEL-CLOCK-GAP", "BEZEL-IMPORT-LOST", "BEZEL-OPEN-SPANS"};
+    (void)unused;
+    bezel_record(plain, 1);
+    struct segment *s = fixture_own_segment();
+    for (int i = 0; i < 3; i++) {
+        snprintf(s->notices[i].code, sizeof s->notices[i].code, "%s", codes[i]);
+        snprintf(s->notices[i].text, sizeof s->notices[i].text, "for 3 s");
+        atomic_store(&s->notices[i].ready, 1);
+    }
+    atomic_store(&s->notice_count, 3);
+}
+
+/* Report and verify would name the monitor's cause for it. */
+TEST(a_program_says_nothing_in_the_name_of_the_monitor)
+{
+    struct fixture f = {0};
+    fixture_open(&f);
+    run(&f, say_what_the_monitor_says);
+    fixture_finish(&f);
+    assert_string_equal(note_of(&f, "BEZEL-PROGRAM")->text, "BEZEL-CLOCK-GAP: for 3 s");
+    assert_int_equal(count_notes(&f, "BEZEL-PROGRAM"), 2);
+    assert_string_equal(note_of(&f, "BEZEL-OPEN-SPANS")->text, "for 3 s");
+    assert_int_equal(external_note_count(f.external), 3);
+    fixture_close(&f);
+}
+
 static void record_at_odd_times(void *unused)
 {
     (void)unused;
