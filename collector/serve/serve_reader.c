@@ -11,6 +11,7 @@
 #include "collector/serve/serve_socket.h"
 #include "mdr/parts.h"
 #include "mdr/read_message.h"
+#include "run/read/run_missing.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb_live.h"
 
@@ -98,12 +99,12 @@ static int open_run(struct serve_reader *s)
 {
     int err = read_since(s);
     if (!err)
-        err = run_reader_open(s->run, &s->filter, &s->reader);
+        err = run_reader_open_compared(s->run, &s->filter, RUN_MISSING_MOST, &s->reader);
     while (err == BEZEL_ENOENT && s->request.follow && goes_on(s) &&
            !serve_socket_is_ending(s->socket, SERVE_READER_LOOK)) {
         err = read_since(s);
         if (!err)
-            err = run_reader_open(s->run, &s->filter, &s->reader);
+            err = run_reader_open_compared(s->run, &s->filter, RUN_MISSING_MOST, &s->reader);
     }
     if (err)
         return serve_socket_end_unread(s->socket, err);

@@ -10,6 +10,7 @@
 #include "ecs/cli/command_time.h"
 #include "ecs/cli/commands.h"
 #include "export/record_writer.h"
+#include "run/read/run_missing.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
 
@@ -39,6 +40,7 @@ struct tail {
     const char *format, *lines, *where, *from, *until, *since;
     struct remote_place place; /* of a server */
     bool follow, all;
+    uint64_t compared; /* so many bytes, with their checksums */
     char run[PATH_MAX];
     struct record_filter filter;
     struct run_reader *reader;
@@ -106,8 +108,9 @@ static int check_options(struct tail *t, enum record_writer_format *format, uint
     if (*format > RECORD_WRITER_JSONL)
         return options_misuse("'%s' is not a format: use text, csv or jsonl", t->format);
     *lines = t->from || t->since ? UINT64_MAX : LINES;
+    t->compared = RUN_MISSING_MOST;
     if (t->lines && strcmp(t->lines, "all") == 0)
-        *lines = UINT64_MAX;
+        t->compared = *lines = UINT64_MAX;
     else if (t->lines && units_read_count(t->lines, lines, &why) != 0)
         return options_misuse("-n: '%s' is not a count: %s, or all", t->lines, why);
     if (t->from && t->since)
@@ -126,9 +129,9 @@ static bool wait_to_look(void)
 /* Opens the run; with -f one that has just begun may not have its database yet. */
 static int open_run(struct tail *t)
 {
-    int err = run_reader_open(t->run, &t->filter, &t->reader);
+    int err = run_reader_open_compared(t->run, &t->filter, t->compared, &t->reader);
     while (err == BEZEL_ENOENT && t->follow && !stop && goes_on(t) && wait_to_look())
-        err = run_reader_open(t->run, &t->filter, &t->reader);
+        err = run_reader_open_compared(t->run, &t->filter, t->compared, &t->reader);
     return err ? fail(t, err) : OPTIONS_GO_ON;
 }
 
@@ -313,6 +316,11 @@ static int print_server(struct tail *t, struct remote_reader *r, enum record_wri
     struct run_reader_totals as = {.lost = totals.lost, .rest = totals.rest};
     memcpy(as.proofs, totals.proofs, sizeof as.proofs);
     print_totals(t, as, false);
+    if (totals.cut)
+        log_warn(
+            "BEZEL-READ-DAMAGED",
+            "damaged, gone or changed since they were stored: %s of the server's streams; see 'bezel verify' there",
+            units_count(totals.cut).s);
     if (err)
         return fail_remote(r, err);
     if (!read)

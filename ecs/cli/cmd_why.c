@@ -9,6 +9,8 @@
 #include "ecs/cli/commands.h"
 #include "ecs/course/rundir.h"
 #include "mdr/message.h"
+#include "run/read/run_missing.h"
+#include "run/read/run_reader.h"
 #include "views/report/report.h"
 #include "views/report/report_deepen.h"
 #include "views/why/why.h"
@@ -234,6 +236,8 @@ int cmd_why(int argc, char **argv)
         code = command_read_times(from, until, run, &times);
     if (code != OPTIONS_GO_ON)
         return code;
+    if (!run_reader_goes_on(run))
+        (void)run_missing(run, &RECORD_FILTER_ALL, RUN_MISSING_MOST, true); /* which warns */
     q->from = times.from;
     q->until = times.until;
     if (deepen_for && (code = deepen_search(run, deepen_ns, &deepened)) != OPTIONS_GO_ON) {

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "mediators/foxglove/foxglove_clients.h"
 #include "mediators/foxglove/foxglove_request.h"
+#include "run/read/run_missing.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
 #include "run/store/mirror_state.h"
@@ -146,7 +147,7 @@ static int open_run(struct server *s, const volatile sig_atomic_t *stop)
     struct record_filter all = RECORD_FILTER_ALL;
     s->followed = run_reader_goes_on(s->o->run);
     run_reader_await(s->o->run, BEGIN_NS, stop);
-    int err = run_reader_open(s->o->run, &all, &s->reader);
+    int err = run_reader_open_compared(s->o->run, &all, RUN_MISSING_MOST, &s->reader);
     if (err) {
         log_error("BEZEL-FOXGLOVE-RUN", "cannot read %s: %s", s->o->run, rundb_why(err));
         return err;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/remote/remote_reader.h"
+#include "run/read/run_missing.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
 
@@ -112,7 +113,7 @@ static int read_options(struct bezel_consumer *c, const struct bezel_consumer_op
 static int open_run(struct bezel_consumer *c, const struct record_filter *f, uint64_t last)
 {
     char text[sizeof reason - 64];
-    int err = run_reader_open(c->run, f, &c->reader);
+    int err = run_reader_open_compared(c->run, f, RUN_MISSING_MOST, &c->reader);
     if (!err && record_filter_check(f, run_reader_model(c->reader, NULL), text, sizeof text) == BEZEL_EINVAL)
         return refuse(BEZEL_EINVAL, "%s", text);
     if (!err && last)

@@ -14,19 +14,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether a byte of file `path` is not as it was stored, by the checksum that the database has of its packets. What the
- * sum of packets that expired was is not known here. */
+/*
+ * Whether a byte of file `path` is not as it was stored, by the checksums that the database has of its packets, and the
+ * cover of its own. A collector that was killed may have left a cover over more than the database says: what the sum of
+ * those packets was is not known.
+ */
 static bool was_changed(const char *path, const struct model_stream *s)
 {
     struct trace_reader *r;
     struct packet_header h;
+    struct cover c;
     const uint8_t *packet;
-    uint64_t sum = CHECKSUM_START;
-    if (trace_reader_open(path, &r) != 0)
+    uint64_t sum = s->expired.packets ? s->expired.sum : CHECKSUM_START;
+    if (cover_check(path, &c) < 0 || trace_reader_open(path, &r) != 0)
         return true;
     while (r->at.bytes < s->saved.bytes && trace_reader_next(r, &h, &packet) > 0)
         sum = checksum_add(sum, packet, h.size_bytes);
-    bool is = r->expired->packets == 0 && (r->at.bytes != s->saved.bytes || sum != s->saved.sum);
+    bool known = r->expired->packets <= s->expired.packets;
+    bool is = r->at.bytes < s->saved.bytes || (known && (r->at.bytes != s->saved.bytes || sum != s->saved.sum));
     trace_reader_close(r);
     return is;
 }
@@ -44,9 +49,10 @@ static const char *fault_of(const char *run, const struct model_process *p, uint
     uint64_t size = lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
     if (size < s->saved.bytes)
         return "is gone or was cut off";
-    if (s->saved.bytes > *most)
+    uint64_t kept = s->saved.bytes > s->expired.bytes ? s->saved.bytes - s->expired.bytes : 0;
+    if (kept > *most)
         return NULL;
-    *most -= s->saved.bytes;
+    *most -= kept;
     return was_changed(path, s) ? "was changed since it was stored" : NULL;
 }
 
@@ -59,19 +65,11 @@ static void tell(const struct model_process *p, uint32_t ring, const char *fault
              file.name, fault, s->saved.bytes);
 }
 
-/* Whether the user is to be told: a command reads a run several times. */
-static bool is_new(const char *run)
-{
-    static _Thread_local char told[PATH_MAX];
-    bool new = strcmp(told, run) != 0;
-    snprintf(told, sizeof told, "%s", run);
-    return new;
-}
-
 uint64_t run_missing(const char *run, const struct record_filter *filter, uint64_t most, bool tells)
 {
+    static _Thread_local char told_of[PATH_MAX]; /* a command reads a run several times */
     int err;
-    uint64_t missing = 0, told = tells && is_new(run) ? RUN_MISSING_TOLD : 0;
+    uint64_t missing = 0, told = tells && strcmp(told_of, run) != 0 ? RUN_MISSING_TOLD : 0;
     struct model *m = run_streams_load(run, true, &err);
     for (const struct model_node *node = m ? m->nodes : NULL; node; node = node->next)
         for (const struct model_process *p = node->processes; p; p = p->next)
@@ -82,6 +80,8 @@ uint64_t run_missing(const char *run, const struct record_filter *filter, uint64
                     tell(p, ring, fault);
             }
     model_free(m);
+    if (tells && missing > 0)
+        snprintf(told_of, sizeof told_of, "%s", run);
     return missing;
 }
 

@@ -14,10 +14,9 @@ enum { RUN_MISSING_TOLD = 10 };
 
 /**
  * How many stream files of an ended run, of those that `filter` wants, are gone, shorter than the run database says,
- * or, of streams of up to `most` bytes together, changed by their checksums: records that were stored are not there. Of
- * a stream whose first packets expired only the length is compared. `tells`: warns of each, up to RUN_MISSING_TOLD,
- * where the thread has not told of this run just before. 0 also where the database cannot be read. Blocks on the disk,
- * and loads the database: in proportion to processes and streams.
+ * or, of streams of up to `most` bytes together, changed by their checksums: records that were stored are not there.
+ * `tells`: warns of each, up to RUN_MISSING_TOLD, where the thread has not told of this run just before. 0 also where
+ * the database cannot be read. Blocks on the disk, and loads the database: in proportion to processes and streams.
  */
 uint64_t run_missing(const char *run, const struct record_filter *filter, uint64_t most, bool tells);
 

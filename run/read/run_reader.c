@@ -82,6 +82,11 @@ static bool move_to(void *reader, const struct model *m)
 
 int run_reader_open(const char *run, const struct record_filter *filter, struct run_reader **r)
 {
+    return run_reader_open_compared(run, filter, 0, r);
+}
+
+int run_reader_open_compared(const char *run, const struct record_filter *filter, uint64_t most, struct run_reader **r)
+{
     int err;
     struct run_reader *it = calloc(1, sizeof *it);
     if (!it)
@@ -94,7 +99,7 @@ int run_reader_open(const char *run, const struct record_filter *filter, struct 
     if (!err)
         err = begin_order(it, it->found.model);
     if (!err && !run_reader_goes_on(run))
-        it->totals.cut = run_missing(run, filter, 0, true);
+        it->totals.cut = run_missing(run, filter, most, true);
     if (err) {
         int sys = errno;
         run_reader_close(it);

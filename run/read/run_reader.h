@@ -43,6 +43,10 @@ void run_reader_await(const char *run, int64_t longest, const volatile sig_atomi
  * run_reader_close(); or an error of the database, which rundb_why() explains: BEZEL_ENOENT if there is none (yet).
  */
 int run_reader_open(const char *run, const struct record_filter *filter, struct run_reader **r) BEZEL_MUST_CHECK;
+
+/** As run_reader_open(), and compares the files of an ended run with their checksums: run_missing() with `most`. */
+int run_reader_open_compared(const char *run, const struct record_filter *filter, uint64_t most,
+                             struct run_reader **r) BEZEL_MUST_CHECK;
 void run_reader_close(struct run_reader *r);
 
 /** run_reader_next() returns 0 as soon as *stop is set; borrowed. */
@@ -100,7 +104,7 @@ struct run_reader_totals {
                                        were stored to the look that gave them, ns ... */
     int64_t waited_most;            /* ... and the longest */
     uint64_t cut;                   /* streams that are damaged, or no streams: read up to there; and those of an ended
-                                       run that are gone, or cut off */
+                                       run that are gone, cut off or changed */
     uint64_t expired;         /* records that expired from the store before they were read, wanted or not, and ... */
     uint64_t expired_packets; /* ... the packets that they were in */
     uint64_t rest;            /* bytes at the ends of streams that are no complete packets */

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/saturate.h"
 #include "run/rundb/rundb_live.h"
+#include "run/rundb/rundb_sections.h"
 #include "run/store/trace_reader.h"
 
 #include <dirent.h>
@@ -52,6 +53,8 @@ struct model *run_streams_load(const char *run, bool streams, int *err)
             *err = rundb_load(f, m);
         if (!*err && streams)
             *err = rundb_load_streams(f, m);
+        if (!*err && streams)
+            *err = rundb_note_expired(f, m);
         if (!*err)
             *err = load_finished(f, m);
         (void)!rundb_close(f);

@@ -281,8 +281,7 @@ static int take_expired(sqlite3_stmt *s, void *context)
     return err;
 }
 
-/* Sets what expired of each stream, `expired` and totals alone. */
-static int note_expired(struct rundb *f, struct model *m)
+int rundb_note_expired(struct rundb *f, struct model *m)
 {
     struct model_totals *t = &m->totals;
     t->expired = t->expired_records = t->expired_bytes = 0;
@@ -344,7 +343,7 @@ static int take_field(sqlite3_stmt *s, void *context)
 
 int rundb_load_expired(struct rundb *f, struct model *m)
 {
-    int err = note_expired(f, m);
+    int err = rundb_note_expired(f, m);
     for (struct model_node *node = m->nodes; node && !err; node = node->next)
         for (struct model_process *p = node->processes; p; p = p->next)
             for (uint32_t ring = 0; ring < p->ring_count; ring++)

@@ -58,6 +58,9 @@ int rundb_join_sections(struct rundb *f) BEZEL_MUST_CHECK;
  */
 int rundb_load_expired(struct rundb *f, struct model *m) BEZEL_MUST_CHECK;
 
+/** Of that, only what expired of each stream, `expired` and totals. */
+int rundb_note_expired(struct rundb *f, struct model *m) BEZEL_MUST_CHECK;
+
 /** Where the sections of a stream lie in its file. */
 struct rundb_bounds {
     size_t count;

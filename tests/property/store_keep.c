@@ -7,6 +7,7 @@
  * stored, to the record; the oldest went first; and who reads gets exactly what is kept.
  */
 #include "run/levels/levels_internal.h"
+#include "run/read/run_missing.h"
 #include "run/read/run_reader.h"
 #include "run/store/trace_reader.h"
 #include "run/verify/verify.h"
@@ -15,6 +16,7 @@
 #include "tests/lib/stored_run.h"
 #include "tests/lib/test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,7 +164,7 @@ static void assert_read(const struct scene *t, uint64_t records, uint64_t expire
     struct run_reader *r;
     uint64_t read = 0;
     int more;
-    assert_int_equal(run_reader_open(t->dir, &all, &r), 0);
+    assert_int_equal(run_reader_open_compared(t->dir, &all, UINT64_MAX, &r), 0);
     assert_int_equal(run_reader_look(r, RUN_READER_ALL), 0);
     while ((more = run_reader_next(r, &item)) > 0)
         read += item.r != NULL;
@@ -246,6 +248,36 @@ static void look(struct scene *t)
     assert_viewed(t, records);
 }
 
+/* Another byte at `at` of a file is one file that was changed. */
+static void assert_change_is_seen(const struct scene *t, const char *path, uint64_t at)
+{
+    uint8_t byte;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    for (int changed = 1; changed >= 0; changed--) {
+        assert_int_equal(pread(fd, &byte, 1, (off_t)at), 1);
+        byte ^= 1;
+        assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
+        assert_int_equal(run_missing(t->dir, &RECORD_FILTER_ALL, UINT64_MAX, false), changed);
+    }
+    close(fd);
+}
+
+/* The first packets of a stream expired: its cover is as it was written, and so is the first record that is kept. */
+static void assert_changes_are_seen(const struct scene *t)
+{
+    const struct fake_process *process = t->sensor->processes[0];
+    const struct fake_stream *s = &process->rings[0];
+    uint64_t n = look_at_file(t, 0, 0).first;
+    struct packet_header h = {0};
+    char path[512];
+    snprintf(path, sizeof path, "%s/trace/desk/%s-%u-0", t->dir, process->said.name, process->said.pid);
+    assert_true(n > 0);
+    for (; h.records == 0; n++)
+        assert_int_equal(packet_get_header(s->bytes + s->starts[n], s->used - s->starts[n], &h), 0);
+    assert_change_is_seen(t, path, s->starts[n - 1] + PACKET_HEADER_BYTES + PACKET_RECORD_BYTES);
+    assert_change_is_seen(t, path, PACKET_HEADER_BYTES - 1);
+}
+
 /* The slow reader goes on by up to `most` records: of what it had not read, the rest may have expired. */
 static void read_slowly(struct scene *t, uint64_t most)
 {
@@ -313,6 +345,7 @@ static void ten_days(struct store_keep keep)
     t.ended = true;
     look(&t);
     end_slow_reader(&t);
+    assert_changes_are_seen(&t);
     printf("%u turns, %u collectors: %llu of %llu records expired\n", turns, collectors, (unsigned long long)t.expired,
            (unsigned long long)fake_records(t.sensor));
     assert_true(t.expired > fake_records(t.sensor) / 2);
