@@ -139,13 +139,19 @@ TEST(the_remedy_of_too_few_rings_is_named)
                                                .code = i == 1 ? "BEZEL-RINGS-TAKEN" : "BEZEL-RING-NO-MEMORY",
                                                .text = "why"};
     }
+    s.notes[2] = (struct summary_note){.node = s.processes[1].node, .name = "", .code = "BEZEL-NOTES-MORE", .text = ""};
     s.summary.notes = s.notes;
-    s.summary.note_count = 2;
+    s.summary.note_count = 3;
     char *text = written(&s, report_text, false);
     assert_non_null(strstr(text, "  More threads than rings: 14,160 records of client.1 (4712) were lost.\n"
                                  "    Make sensing.ring.threads larger than 200, up to 1024.\n"));
     assert_null(strstr(text, "BEZEL_RING_THREADS"));
     free(text);
+    s.notes[1].instance = 77; /* of the second process no note had room */
+    text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "and 1 more process were lost"));
+    free(text);
+    s.notes[1].instance = s.processes[2].instance;
     s.experiment.sensing.ring_threads = EXPERIMENT_RING_THREADS_MAX;
     text = written(&s, report_json, false);
     assert_non_null(strstr(text, "\"cause\": \"no_ring\""));

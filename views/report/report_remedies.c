@@ -33,14 +33,26 @@ static bool is_attached(const struct experiment *e, const char *name)
     return false;
 }
 
-/* Records without a ring have other causes, too, which the notes name: no memory, an aspect that cannot be declared. */
+/*
+ * Records without a ring have other causes, too, which the notes name: no memory, an aspect that cannot be declared. A
+ * node that has lost them in many processes keeps the notes of some: the others of which no note says otherwise are
+ * taken to be as these.
+ */
 static bool had_no_ring_left(const struct summary *s, const struct summary_process *p)
 {
-    for (size_t i = 0; i < s->note_count; i++)
-        if (s->notes[i].node == p->node && s->notes[i].instance == p->instance &&
-            strcmp(s->notes[i].code, "BEZEL-RINGS-TAKEN") == 0)
+    bool others = false, more = false, otherwise = false;
+    for (size_t i = 0; i < s->note_count; i++) {
+        const struct summary_note *n = &s->notes[i];
+        bool its = n->instance == p->instance, taken = strcmp(n->code, "BEZEL-RINGS-TAKEN") == 0;
+        if (n->node != p->node)
+            continue;
+        if (its && taken)
             return true;
-    return false;
+        others = others || taken;
+        more = more || strcmp(n->code, "BEZEL-NOTES-MORE") == 0;
+        otherwise = otherwise || (its && strcmp(n->code, "BEZEL-RING-NO-MEMORY") == 0);
+    }
+    return others && more && !otherwise;
 }
 
 static uint64_t lost_by(const struct report *r, size_t process, enum loss cause)
