@@ -10,6 +10,8 @@ import sys
 
 import bezel
 
+if len(sys.argv) != 4:
+    sys.exit(__doc__.splitlines()[0])
 run, metric, file = bezel.Run(sys.argv[1]), sys.argv[2], sys.argv[3]
 
 # %% Values of the metric, by process, in seconds after the start

@@ -24,6 +24,7 @@ finish() {
     rm -rf "$dir" "$BEZEL_DIR"
 }
 trap finish EXIT
+trap 'exit 141' PIPE # as with `test | head`: a shell that the signal ends would not finish
 
 fail() {
     echo "$scene: $*" >&2

@@ -5,6 +5,7 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,14 @@ static void remove_all(void)
             (void)!file_remove_tree(folders[i]);
 }
 
+/* Nobody reads the output any more, as with `test | head`. */
+static void on_pipe(int sig)
+{
+    remove_all();
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
 static char *find(const char *path)
 {
     for (int i = 0; i < SCRATCH_FOLDERS; i++)
@@ -36,6 +45,7 @@ void scratch_add(const char *path)
     if (!owner) {
         owner = getpid();
         atexit(remove_all);
+        signal(SIGPIPE, on_pipe);
     }
     if (place)
         snprintf(place, SCRATCH_PATH, "%s", path);
