@@ -118,16 +118,17 @@ void litter_remove_unfinished(const struct folder *folder, const char *file)
     errno = before;
 }
 
-/* Removes a file of marks whose launcher is gone: "PID-START TIME.unobserved". */
-static void remove_marks(const struct folder *folder, const char *file)
+/* "PID-START TIME-PID NAMESPACE.unobserved". A launcher of another namespace cannot be looked for. */
+bool litter_remove_marks(int folder, const char *file)
 {
     struct procstat p;
     char *end;
     pid_t launcher = (pid_t)strtol(file, &end, 10);
-    bool alive = procstat_read(launcher, &p) ? *end == '-' && strtoull(end + 1, NULL, 10) == p.start_time
+    uint64_t start_time = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
+    uint64_t space = *end == '-' ? strtoull(end + 1, NULL, 10) : 0;
+    bool alive = procstat_read(launcher, &p) ? start_time == p.start_time
                                              : launcher <= 0 || kill(launcher, 0) == 0 || errno != ESRCH;
-    if (!alive)
-        unlinkat(folder->fd, file, 0);
+    return !alive && space && space == procstat_namespace() && unlinkat(folder, file, 0) == 0;
 }
 
 /* Checks up to `looks` entries that could be litter, from number `from` on, and removes litter. Returns the number of
@@ -146,7 +147,7 @@ static uint32_t look(const struct folder *folder, int entries, uint32_t from, ui
             if (unfinished)
                 litter_remove_unfinished(folder, e->name);
             else if (marks)
-                remove_marks(folder, e->name);
+                (void)litter_remove_marks(folder->fd, e->name);
             else
                 remove_segment(folder, e->name, read_last);
         }

@@ -26,4 +26,7 @@ void litter_remove(const struct folder *folder);
 /** Removes `file`, an unfinished segment, if the process that was making it is dead. Keeps errno. */
 void litter_remove_unfinished(const struct folder *folder, const char *file);
 
+/** Removes `file`, marks for a launcher of this pid namespace, if that is gone. Returns whether it did. */
+bool litter_remove_marks(int folder, const char *file);
+
 #endif

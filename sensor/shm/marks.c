@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/procstat.h"
+#include "sensor/shm/litter.h"
 #include "sensor/shm/segment_create.h"
 
 #include <dirent.h>
@@ -39,6 +40,26 @@ static void take_marks(int at, const char *name, uid_t owner, int *room, struct 
         close(fd);
 }
 
+/* Whether the folder had marks for launchers that were killed, which nobody takes. */
+static bool clear(int at)
+{
+    enum { LOOKS = 16 };
+    bool cleared = false;
+    int entries = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = entries >= 0 ? fdopendir(entries) : NULL;
+    struct dirent *d;
+    for (int i = 0; list && i < LOOKS && (d = readdir(list)); i++) {
+        const char *dot = strchr(d->d_name, '.');
+        if (dot && strcmp(dot, SEGMENT_MARKS) == 0)
+            cleared = litter_remove_marks(at, d->d_name) || cleared;
+    }
+    if (list)
+        closedir(list);
+    else if (entries >= 0)
+        close(entries);
+    return cleared;
+}
+
 /*
  * `folder`, as /dev/shm has it. One that is not the default folder of its owner may have been made for the mark; such
  * ones have *room together, as one user can make many.
@@ -50,12 +71,15 @@ static void take_folder(int shm, const char *folder, const char *name, int *room
     int own = SEGMENT_MARKS_MAX, at = openat(shm, folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (at < 0)
         return;
-    if (fstat(at, &st) == 0 && faccessat(at, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (fstat(at, &st) == 0) {
         snprintf(path, sizeof path, "bezel-%u", (unsigned)st.st_uid);
         bool is_default = strcmp(path, folder) == 0;
-        take_marks(at, name, st.st_uid, is_default ? &own : room, doorbell);
-        unlinkat(at, name, 0);
-        if (!is_default)
+        bool has_marks = faccessat(at, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+        if (has_marks) {
+            take_marks(at, name, st.st_uid, is_default ? &own : room, doorbell);
+            unlinkat(at, name, 0);
+        }
+        if (!is_default && (clear(at) || has_marks))
             unlinkat(shm, folder, AT_REMOVEDIR);
     }
     close(at);
@@ -69,7 +93,8 @@ void marks_take(void)
     struct doorbell *doorbell = procstat_read(0, &self) ? segment_map_doorbell(".") : NULL;
     DIR *shm = doorbell ? opendir("/dev/shm") : NULL;
     if (shm) {
-        segment_name_marks(&(struct segment_launcher){.pid = getpid(), .start_time = self.start_time}, name);
+        struct segment_launcher launcher = {getpid(), geteuid(), self.start_time, procstat_namespace()};
+        segment_name_marks(&launcher, name);
         for (struct dirent *d; (d = readdir(shm));)
             if (strncmp(d->d_name, "bezel-", 6) == 0)
                 take_folder(dirfd(shm), d->d_name, name, &room, doorbell);

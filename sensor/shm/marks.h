@@ -7,9 +7,9 @@
 
 /**
  * Counts, in the doorbell of the working directory, the processes that have left a mark for the calling launcher, and
- * removes the marks. Call it when no process is left that could leave another one. Reads the default folders of all
- * users, and folders that were made for a mark, as far as it may; takes a file there for no one's but the folder's
- * owner's.
+ * removes the marks, and folders that were made for a mark for a launcher that is gone. Call it when no process is left
+ * that could leave another one. Reads the default folders of all users, and folders that were made for a mark, as far
+ * as it may; takes a file there for no one's but the folder's owner's.
  */
 void marks_take(void);
 

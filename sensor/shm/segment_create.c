@@ -422,12 +422,13 @@ struct segment_launcher segment_find_launcher(void)
     struct stat st;
     int cancel, before = errno;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    pid_t pid = procstat_namespace() ? getpid() : 0;
+    uint64_t space = procstat_namespace();
+    pid_t pid = space ? getpid() : 0;
     struct segment_launcher found = {0};
     for (int i = 0; !found.pid && pid > 0 && i < ANCESTORS_MAX && procstat_read(pid, &p); pid = p.parent, i++) {
         snprintf(path, sizeof path, "/proc/%d", (int)pid);
         if (i > 0 && stat(path, &st) == 0 && is_launcher(&p, pid, st.st_uid))
-            found = (struct segment_launcher){.pid = pid, .user = st.st_uid, .start_time = p.start_time};
+            found = (struct segment_launcher){pid, st.st_uid, p.start_time, space};
     }
     pthread_setcancelstate(cancel, &cancel);
     errno = before;
@@ -455,8 +456,8 @@ struct doorbell *segment_map_launchers_doorbell(const struct segment_launcher *l
 
 void segment_name_marks(const struct segment_launcher *launcher, char name[SEGMENT_MARKS_NAME_BYTES])
 {
-    snprintf(name, SEGMENT_MARKS_NAME_BYTES, "%d-%llu" SEGMENT_MARKS, (int)launcher->pid,
-             (unsigned long long)launcher->start_time);
+    snprintf(name, SEGMENT_MARKS_NAME_BYTES, "%d-%llu-%llu" SEGMENT_MARKS, (int)launcher->pid,
+             (unsigned long long)launcher->start_time, (unsigned long long)launcher->pid_namespace);
 }
 
 /* An entry of zeros, which takes no room: the file's length alone counts. One process at a time finds where it ends. */

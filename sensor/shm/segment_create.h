@@ -59,7 +59,7 @@ struct doorbell *segment_map_doorbell(const char *dir);
 struct segment_launcher {
     pid_t pid;
     uid_t user;
-    uint64_t start_time;
+    uint64_t start_time, pid_namespace;
 };
 
 /**

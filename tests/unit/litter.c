@@ -261,10 +261,10 @@ int main(void)
     return test_run(NULL, NULL);
 }
 
-static void leave_marks(pid_t launcher, uint64_t start_time, char path[PATH_MAX])
+static void leave_marks(pid_t launcher, uint64_t start_time, uint64_t pid_namespace, char path[PATH_MAX])
 {
     char name[SEGMENT_MARKS_NAME_BYTES];
-    segment_name_marks(&(struct segment_launcher){.pid = launcher, .start_time = start_time}, name);
+    segment_name_marks(&(struct segment_launcher){launcher, 0, start_time, pid_namespace}, name);
     snprintf(path, PATH_MAX, "%s/%s", scratch_dir, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
@@ -273,7 +273,8 @@ static void leave_marks(pid_t launcher, uint64_t start_time, char path[PATH_MAX]
 
 TEST_WITH(scratch_begin, scratch_end, marks_are_litter_when_their_launcher_is_gone)
 {
-    char gone[PATH_MAX], another[PATH_MAX], alive[PATH_MAX];
+    char gone[PATH_MAX], another[PATH_MAX], alive[PATH_MAX], elsewhere[PATH_MAX];
+    uint64_t space = procstat_namespace();
     struct folder folder;
     struct procstat self;
     pid_t pid = fork();
@@ -281,14 +282,17 @@ TEST_WITH(scratch_begin, scratch_end, marks_are_litter_when_their_launcher_is_go
         _exit(0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_true(procstat_read(0, &self));
-    leave_marks(pid, self.start_time, gone);
-    leave_marks(getpid(), self.start_time + 1, another);
-    leave_marks(getpid(), self.start_time, alive);
+    leave_marks(pid, self.start_time, space, gone);
+    leave_marks(getpid(), self.start_time + 1, space, another);
+    leave_marks(getpid(), self.start_time, space, alive);
+    leave_marks(pid, self.start_time, space + 1, elsewhere); /* of a container that has this folder, too */
     assert_int_equal(folder_open(scratch_dir, &folder), 0);
     litter_remove(&folder);
     folder_close(&folder);
     assert_int_not_equal(access(gone, F_OK), 0);
     assert_int_not_equal(access(another, F_OK), 0);
     assert_int_equal(access(alive, F_OK), 0);
+    assert_int_equal(access(elsewhere, F_OK), 0);
     assert_int_equal(unlink(alive), 0);
+    assert_int_equal(unlink(elsewhere), 0);
 }
