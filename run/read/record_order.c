@@ -347,8 +347,11 @@ static struct order_node *sender_of(const struct record_order *o, const struct o
         return NULL;
     if (sent->at.ns > saturate_add(at.ns, record_order_bound(at) + record_order_bound(sent->at)))
         return NULL;
-    for (const struct order_node *n = sender; n; n = awaited_by(o, n)) /* tags that contradict each other */
-        if (n == node)
+    /* Where tags contradict each other, nodes may wait in a ring: of one key an earlier sending, of another node, may
+     * come. */
+    size_t waiting = 0;
+    for (const struct order_node *n = sender; n; n = awaited_by(o, n))
+        if (n == node || ++waiting > o->node_count)
             return NULL;
     return sender;
 }
