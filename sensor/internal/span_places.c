@@ -54,9 +54,10 @@ static void note_missed(struct segment *s)
 uint32_t bezel_span_open(const struct bezel_aspect *aspect, uint64_t ticks)
 {
     struct segment *s = sensor_process.own.segment; /* a handler that forks may take it away */
-    uint32_t id = aspect->id, thread = s ? thread_id() : 0;
+    uint32_t id = aspect->id;
     if (!s || id == 0 || id >= RING_ASPECTS) /* or it cannot be declared */
         return BEZEL_SPAN_UNSEEN_;
+    uint32_t thread = thread_id();
     if (!atomic_load_explicit(&s->open_used, memory_order_relaxed))    /* relaxed: a hint, for a look once a second */
         atomic_store_explicit(&s->open_used, 1, memory_order_relaxed); /* relaxed: likewise */
     uint32_t first = sensor_thread.ring[0] * OPEN_OF_THREAD;

@@ -144,7 +144,7 @@ static int claim(uint32_t level)
         return 0;
     uint32_t released =
         atomic_load_explicit(&sensor_process.released, memory_order_relaxed); /* relaxed: a hint to look again */
-    if (!s)
+    if (!s || sensor_process.own.ring_max == 0) /* it is being made, and a function of the program is called for it */
         return BEZEL_ENOENT;
     if ((t->refused && t->released_seen == released) || too_late())
         return BEZEL_EFULL;

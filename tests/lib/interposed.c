@@ -16,12 +16,15 @@
 
 BEZEL_ASPECT(tick, (int64, number, "1"));
 BEZEL_ASPECT(got, (int64, bytes, "B"));
+BEZEL_WAIT(reads, io);
 BEZEL_ASPECT(closed, (int64, descriptor, "1"));
 BEZEL_ASPECT(forked, (string, how, ""));
 
 __attribute__((visibility("default"))) ssize_t read(int fd, void *to, size_t n)
 {
+    bezel_span s = bezel_begin(reads);
     ssize_t r = syscall(SYS_read, fd, to, n);
+    bezel_end(reads, s);
     bezel_record(got, r);
     return r;
 }
