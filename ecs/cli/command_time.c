@@ -16,13 +16,25 @@
 #include <string.h>
 #include <time.h>
 
-/* Reads the digits behind the point of a second at *p, and moves *p behind them. */
+/* Reads the point behind a second at *p and its digits, and moves *p behind them. */
 static int64_t read_fraction(const char **p)
 {
     int64_t ns = 0, digit = CLOCK_S / 10;
-    for (*p += **p == '.'; **p >= '0' && **p <= '9'; (*p)++, digit /= 10)
-        ns += (**p - '0') * digit;
+    if (**p == '.')
+        for (++*p; **p >= '0' && **p <= '9'; ++*p, digit /= 10)
+            ns += (**p - '0') * digit;
     return ns;
+}
+
+/* The time `tm`, and `fraction` ns; a time beyond the range is the end of the range. Returns whether there is such a
+ * day. */
+static bool take_clock(struct tm tm, bool utc, int64_t fraction, int64_t *ns)
+{
+    struct tm read = tm;
+    int64_t seconds = utc ? timegm(&tm) : mktime(&tm), whole;
+    bool beyond = __builtin_mul_overflow(seconds, CLOCK_S, &whole);
+    *ns = beyond ? seconds < 0 ? INT64_MIN : INT64_MAX : saturate_add(whole, fraction);
+    return tm.tm_year == read.tm_year && tm.tm_mon == read.tm_mon && tm.tm_mday == read.tm_mday;
 }
 
 /*
@@ -44,17 +56,16 @@ static bool read_clock(const char *text, int64_t near, int64_t *ns)
     else
         tm = day;
     tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
-    rest = strptime(text, "%H:%M:%S", &tm);
-    if (!rest) {
+    int64_t fraction = 0;
+    if ((rest = strptime(text, "%H:%M:%S", &tm)))
+        fraction = read_fraction(&rest);
+    else if ((rest = strptime(text, "%H:%M", &tm)))
         tm.tm_sec = 0;
-        rest = strptime(text, "%H:%M", &tm);
-    }
-    if (!rest)
+    else
         return false;
-    int64_t fraction = read_fraction(&rest);
     tm.tm_isdst = -1;
-    *ns = saturate_ns((int64_t)(utc ? timegm(&tm) : mktime(&tm)) * CLOCK_S) + fraction;
-    return *rest == '\0' || (utc && rest + strspn(rest, " ") == zone);
+    bool ends = *rest == '\0' || (utc && rest + strspn(rest, " ") == zone);
+    return ends && take_clock(tm, utc, fraction, ns);
 }
 
 /* CLOCK_REALTIME of the run's start; 0: it has none, or none yet. */
@@ -116,5 +127,9 @@ int command_read_times(const char *from, const char *until, const char *run, str
         return EXIT_FAILED;
     }
     int code = read_time("--from", from, run, newest, &f->from);
-    return code == OPTIONS_GO_ON ? read_time("--until", until, run, newest, &f->until) : code;
+    if (code == OPTIONS_GO_ON)
+        code = read_time("--until", until, run, newest, &f->until);
+    if (code == OPTIONS_GO_ON && from && until && f->from > f->until)
+        return options_misuse("--from '%s' is behind --until '%s'", from, until);
+    return code;
 }
