@@ -18,8 +18,8 @@
  *   window's owner does.
  *   With each offer goes `said`, how many messages the sender sent over the link since DIRECT: a receiver that only
  * passes on what it reads takes these first.
- * - The receiver acknowledges by stream: `acks` has the next packet that it lacks, `turn` changes with each set of
- *   these. The sender believes none that it did not offer.
+ * - The receiver acknowledges by stream: `acks` has the next packet that it lacks, with a check, `turn` changes with
+ *   each set of these. The sender believes none that it did not offer.
  * - A receiver that is about to sleep sets `asleep` and looks once more. A sender that has offered something clears
  *   `asleep`, and if it was set, writes a byte into the pipe. So the receiver is woken at most once while it does not
  *   look, and nobody is woken who is awake.
@@ -66,6 +66,7 @@ struct direct_offer {
     uint32_t turn;                /* as it was last read */
     uint64_t tag;                 /* of the present offer: 1 .. 15 */
     uint64_t from, to, said, low; /* as they were last written */
+    uint64_t proof;
 };
 
 /**

@@ -42,6 +42,7 @@ static int make_page(struct direct_offer *o, const struct folder *folder, const 
     memcpy(o->page->uuid, uuid, sizeof o->page->uuid);
     if (getrandom(&o->page->proof, sizeof o->page->proof, 0) != sizeof o->page->proof)
         return BEZEL_ESYS;
+    o->proof = o->page->proof;
     o->page->magic = DIRECT_MAGIC;
     return 0;
 }
@@ -155,7 +156,9 @@ bool direct_offer_looks(struct direct_offer *o)
 
 uint64_t direct_offer_acknowledged(const struct direct_offer *o, uint32_t stream)
 {
-    return atomic_load_explicit(&o->page->acks[stream], memory_order_relaxed); /* relaxed: X7 ordered it */
+    uint64_t word = atomic_load_explicit(&o->page->acks[stream], memory_order_relaxed); /* relaxed: X7 ordered it */
+    uint64_t next_seq = word >> 24;
+    return word == direct_ack(o->proof, stream, next_seq) ? next_seq : 0;
 }
 
 void direct_offer_forget(struct direct_offer *o, uint32_t stream)

@@ -22,9 +22,9 @@ struct direct_reader {
     const struct window_file *window;
     size_t window_bytes; /* of its mapping */
     int page_guard, window_guard, bell;
-    uint64_t capacity; /* as it was checked */
-    uint64_t from;     /* the offer that is read, with its tag; 0: none */
-    uint64_t at;       /* position of the next packet */
+    uint64_t proof, capacity; /* as they were checked */
+    uint64_t from;            /* the offer that is read, with its tag; 0: none */
+    uint64_t at;              /* position of the next packet */
     uint64_t offered, said, low, low_offered;
     uint8_t *bytes; /* copied from position `copied_from` on */
     uint64_t copied_from, copied_to;
@@ -90,6 +90,7 @@ static int open_page(struct direct_reader *r, const struct folder *f, const uint
     if (r->page->magic != DIRECT_MAGIC || r->page->proof != proof || memcmp(r->page->run, run, 16) != 0 ||
         memcmp(r->page->uuid, uuid, 16) != 0)
         return refuse(why, BEZEL_EMALFORMED, "%.100s/" DIRECT_NAME " is of another sender or machine", f->path);
+    r->proof = proof;
     return 0;
 }
 
@@ -303,7 +304,8 @@ int64_t direct_reader_low(const struct direct_reader *r)
 
 void direct_reader_acknowledge(struct direct_reader *r, uint32_t stream, uint64_t next_seq)
 {
-    atomic_store_explicit(&r->page->acks[stream], next_seq, memory_order_relaxed); /* relaxed: X8 publishes it */
+    atomic_store_explicit(&r->page->acks[stream], direct_ack(r->proof, stream, next_seq),
+                          memory_order_relaxed); /* relaxed: X8 publishes it */
     r->acknowledges = true;
 }
 
