@@ -177,6 +177,24 @@ TEST(the_short_text_has_what_a_verdict_is_not_green_for)
     }
 }
 
+/* The page takes the sentence from the JSON. */
+TEST(the_books_of_a_mirror_balance_as_far_as_they_are_here)
+{
+    for (int partial = 0; partial < 2; partial++) {
+        struct sample s;
+        sample_held(&s);
+        s.summary.mirror.partial = partial;
+        char *json = report_written(&s, REPORT_DIRECTORY, report_json, false, false);
+        char *text = report_written(&s, REPORT_DIRECTORY, report_text, false, true);
+        const char *says = partial ? "The books balance as far as they are here."
+                                   : "The books balance: every record is accounted for.";
+        assert_non_null(strstr(json, says));
+        assert_non_null(strstr(text, says));
+        free(json);
+        free(text);
+    }
+}
+
 static void write_in_color(const struct report *r, FILE *out)
 {
     struct report colored = *r;

@@ -296,15 +296,24 @@ static void print_in_trace(const struct report *r, FILE *out)
             units_count(own.records).s, units_count(own.packets).s, units_bytes(own.bytes).s);
 }
 
+/* What all of the books come to, as a sentence of the text and of the page. */
+static void say_balance(const struct verdict *v, char *text, size_t size)
+{
+    snprintf(text, size,
+             !v->balanced            ? "The books do not balance, or are not complete."
+             : v->partial            ? "The books balance as far as they are here."
+             : v->run == RUN_ABORTED ? "The books balance up to %.3f s; later records are unknown."
+                                     : "The books balance: every record is accounted for.",
+             (double)v->known_until / 1e9);
+}
+
 static void print_balance(const struct report *r, FILE *out)
 {
     const struct verdict *v = r->verdict;
-    if (v->balanced && v->partial)
-        fputs("  The books balance as far as they are here.\n", out);
-    else if (v->balanced && v->run == RUN_ABORTED)
-        fprintf(out, "  The books balance up to %.3f s; later records are unknown.\n", (double)v->known_until / 1e9);
-    else if (v->balanced)
-        fputs("  The books balance: every record is accounted for.\n", out);
+    char text[80];
+    say_balance(v, text, sizeof text);
+    if (v->balanced)
+        fprintf(out, "  %s\n", text);
     else
         print_imbalance(r, out);
     if (verdict_lacks(v, 1U << LACK_CLOCK_GAP | 1U << LACK_UNCOUNTED))
@@ -436,7 +445,10 @@ static void put_books(const struct report *r, struct json *j)
 {
     const struct verdict *v = r->verdict;
     const uint64_t *n = v->lacks;
+    char text[80];
+    say_balance(v, text, sizeof text);
     json_object(j, "books");
+    json_text(j, "text", text);
     if (v->balanced && v->run == RUN_ABORTED) { /* later records are unknown */
         json_text(j, "balanced", NULL);
         json_int(j, "balanced_until_ns", v->known_until);

@@ -316,10 +316,7 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
         const used = CAUSES.filter(c => b.processes.some(p => p.lost[c[1]]) || b.sut.lost[c[1]] || b.daemons.lost[c[1]]);
         const number = (title, of, cls) => [title, r => count(of(r)), cls || "number"];
         const rows = [...b.processes, { process: "all of the experiment", ...b.sut }, { process: "all daemons", ...b.daemons }];
-        to.append(make("p", {}, b.balanced ? "The books balance: each record that was produced is stored, reduced to values, or counted as lost with its cause."
-            : b.balanced === null ? `The books balance up to ${(b.balanced_until_ns / 1e9).toFixed(3)} s; later records are unknown.`
-            : b.missing ? `Not complete: ${count(b.missing)} of the trace's files have lost or changed bytes since they were stored ('bezel verify' says which).`
-            : "The books do not balance, or are not complete."));
+        to.append(make("p", {}, b.text));
         to.append(table(rows, [["process", r => r.pid ? `${r.process} (${r.pid})` : r.process], ["node", r => r.node || ""], number("produced", r => r.produced),
             number("stored", r => r.stored), ...(b.sut.reduced ? [number("reduced", r => r.reduced)] : []), ...used.map(c => number(c[0], r => r.lost[c[1]] || 0, "number lost")), number("rest", r => r.rest),
             ["latency p99", r => r.latency && r.latency.records ? duration(r.latency.p99_ns) : "", "number"]], "books"));
