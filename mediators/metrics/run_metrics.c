@@ -143,8 +143,8 @@ int run_metrics_load(struct run_metrics *r)
         r->experiment = NULL;
     if (!err && (err = report_load_summary(r->path, r->running, &r->summary)) != 0)
         r->summary = NULL;
-    if (!err && (err = report_judge(r->path, r->running, r->summary, r->experiment, REPORT_DATA | REPORT_SIZES,
-                                    &intervals, &r->verdict)) != 0)
+    if (!err &&
+        (err = report_judge(r->path, r->running, r->summary, r->experiment, REPORT_DATA, &intervals, &r->verdict)) != 0)
         r->verdict = NULL;
     if (!err)
         interval_table_free(&intervals);
@@ -216,7 +216,8 @@ static void add_complete(struct exposition *x, const struct run_metrics *r)
 {
     static const char *const names[] = {"balanced", "unknown", "unbalanced", NULL};
     const struct verdict *v = r->verdict;
-    bool known = v->run == RUN_ENDED && !v->partial && !verdict_lacks(v, 1U << LACK_BEHIND | 1U << LACK_MISSING);
+    bool known = v->run == RUN_ENDED && !v->partial &&
+                 !verdict_lacks(v, 1U << LACK_BEHIND | 1U << LACK_MISSING | 1U << LACK_CHANGED);
     bool never = v->run == RUN_RUNNING && verdict_lacks(v, ~0U); /* will they balance */
     exposition_states(x, NULL, names, never ? 2 : !known ? 1 : v->balanced ? 0 : 2);
 }

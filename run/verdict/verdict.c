@@ -600,22 +600,24 @@ static void judge_lacks(struct verdict *v, const struct summary *s, const struct
     v->partial = s->mirror.partial;
     v->lacks[LACK_MISSING] = s->missing;
     v->lacks[LACK_CHANGED] = s->changed;
+    v->lacks[LACK_EXPERIMENT] = s->other_experiment;
     /* If all is accounted for, somebody else added a file. */
     v->lacks[LACK_BEHIND] = over && s->behind && !(v->balanced && !verdict_lacks(v, NOT_STORED | 1U << LACK_LEFT_OUT));
-    v->balanced = v->balanced && !verdict_lacks(v, ~(1U << LACK_ABSENT | 1U << LACK_BEHIND));
+    v->balanced = v->balanced && !verdict_lacks(v, ~VERDICT_NOT_OF_BOOKS);
 }
 
 /*
  * Whether nobody knows that limit number `limit` held, whatever was judged. Stored records that are gone are in the
  * books, and what was judged while they came is known. Of limits that are judged from the stored records nothing is;
- * nor of any where the database, which has the judgements, was changed. What a mirror lacks may be anything; while it
- * is filled from a run that goes on, it is as good as that.
+ * nor of any where the database, which has the judgements, was changed, or the file that has the limits. What a mirror
+ * lacks may be anything; while it is filled from a run that goes on, it is as good as that.
  */
 static bool is_in_doubt(const struct verdict *v, const struct summary *s, const struct experiment *e, int64_t limit,
                         const struct verdict_limit *l)
 {
     bool on_interval = limit >= 0 && limit < e->limit_count && experiment_limit_is_on_interval(e, &e->limits[limit]);
-    return v->run == RUN_ABORTED || s->changed || (s->missing && (s->judged_anew || l->again > 0 || on_interval)) ||
+    return v->run == RUN_ABORTED || s->changed || s->other_experiment ||
+           (s->missing && (s->judged_anew || l->again > 0 || on_interval)) ||
            (v->partial && (v->run != RUN_RUNNING || s->mirror.stale));
 }
 

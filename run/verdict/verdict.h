@@ -121,15 +121,16 @@ struct verdict_books {
  * VANISHED, UNJOINED, UNKNOWN and UNENDED are not looked for: what they are about may still come.
  */
 enum verdict_lack_kind {
-    LACK_BEHIND,    /* the trace may hold more than the database counts */
-    LACK_ABSENT,    /* processes of the file to attach to, of which none ever came */
-    LACK_MISSING,   /* stream files that are gone or damaged: what was stored in them is lost by now */
-    LACK_CHANGED,   /* run.db was, since its last writer closed it: no limit is known to have held */
-    LACK_VANISHED,  /* nodes that confirmed neither that all is stored nor what is not */
-    LACK_UNJOINED,  /* nodes of the file of which the database has nothing */
-    LACK_LEFT_OUT,  /* processes that the collector refused: none of their records is stored */
-    LACK_UNKNOWN,   /* processes whose end is unknown */
-    LACK_LEFT,      /* processes that went on when their bezeld had ended */
+    LACK_BEHIND,     /* the trace may hold more than the database counts */
+    LACK_ABSENT,     /* processes of the file to attach to, of which none ever came */
+    LACK_MISSING,    /* stream files that are gone or damaged: what was stored in them is lost by now */
+    LACK_CHANGED,    /* run.db was, since its last writer closed it: no limit is known to have held */
+    LACK_EXPERIMENT, /* experiment.yaml is not the run's own: no limit is known to have held */
+    LACK_VANISHED,   /* nodes that confirmed neither that all is stored nor what is not */
+    LACK_UNJOINED,   /* nodes of the file of which the database has nothing */
+    LACK_LEFT_OUT,   /* processes that the collector refused: none of their records is stored */
+    LACK_UNKNOWN,    /* processes whose end is unknown */
+    LACK_LEFT,       /* processes that went on when their bezeld had ended */
     LACK_REJOINED,  /* lives of a bezeld behind one that had ended in order, where a program had begun by then: what was
                        recorded in between is in no books */
     LACK_UNENDED,   /* where programs of the run may live on, as RUNDB_UNENDED */
@@ -143,6 +144,9 @@ enum verdict_lack_kind {
 #define VERDICT_DOUBTS                                                                                                 \
     (1U << LACK_LEFT | 1U << LACK_VANISHED | 1U << LACK_UNJOINED | 1U << LACK_UNOBSERVED | 1U << LACK_REJOINED |       \
      1U << LACK_CLOCK_GAP | 1U << LACK_UNCOUNTED)
+
+/** With these the books balance all the same. */
+#define VERDICT_NOT_OF_BOOKS (1U << LACK_ABSENT | 1U << LACK_BEHIND | 1U << LACK_EXPERIMENT)
 
 #define VERDICT_ANYWHERE UINT32_MAX
 
@@ -171,7 +175,7 @@ struct verdict {
     struct verdict_limit *rows;   /* in the order of the summary's limits */
     struct verdict_books *books;  /* in the order of the summary's processes */
     struct verdict_books sut, daemons;
-    bool balanced; /* of every process the rest is 0, and nothing but LACK_ABSENT and LACK_BEHIND lacks */
+    bool balanced;                      /* of every process the rest is 0, and nothing but VERDICT_NOT_OF_BOOKS lacks */
     uint64_t lacks[VERDICT_LACKS];      /* how many there are of each: processes, nodes, files, or times */
     const char *lacking[VERDICT_LACKS]; /* struct verdict_lack.what of the first */
     bool partial;                       /* the run directory is a mirror that is not complete */

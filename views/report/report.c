@@ -262,17 +262,19 @@ static void bound_duration(struct verdict *v)
         v->duration = longest;
 }
 
-/* Limits are judged by the file as it is now. */
-static void check_experiment(const char *run, const struct summary *s)
+/* Whether the file that has the limits is not as it was. */
+static bool is_other_experiment(const char *run, const struct summary *s, bool tells)
 {
     char now[RUNDB_EXPERIMENT_MAX];
     const char *then = summary_property(s, RUNDB_EXPERIMENT);
-    if (then && rundb_sum_experiment(run, now) == 0 && strcmp(then, now) != 0)
+    bool is = then && rundb_sum_experiment(run, now) == 0 && strcmp(then, now) != 0;
+    if (is && tells)
         log_warn(
             "BEZEL-RUN-EXPERIMENT",
             "%s/experiment.yaml was changed since the run began: its limits and settings are not those of the run; "
             "put the run's own file back, and judge by others with --metrics FILE",
             run);
+    return is;
 }
 
 int report_judge(const char *run, bool running, struct summary *s, const struct experiment *e, int form,
@@ -280,9 +282,8 @@ int report_judge(const char *run, bool running, struct summary *s, const struct 
 {
     *intervals = (struct interval_table){0};
     bool tells = !(form & REPORT_DATA);
-    if (tells)
-        check_experiment(run, s);
-    uint64_t most = s->judged_anew ? UINT64_MAX : form & REPORT_SIZES ? 0 : RUN_MISSING_MOST;
+    s->other_experiment = is_other_experiment(run, s, tells) && !s->judged_anew;
+    uint64_t most = s->judged_anew ? UINT64_MAX : RUN_MISSING_MOST;
     if (!running && !s->mirror.partial) /* the books are of what was stored */
         s->missing = run_missing(run, &RECORD_FILTER_ALL, most, tells), s->changed = run_changed(run, most);
     s->now = running && !s->mirror.grows && !s->mirror.partial ? clock_now() + clock_realtime_offset() : 0;

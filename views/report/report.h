@@ -15,15 +15,13 @@
 
 #include <stdio.h>
 
-/** Forms of a report. true also means JSON, false text. REPORT_SIZES: of the trace only the sizes of files are compared
- * with the database, for who asks again and again. */
+/** Forms of a report. true also means JSON, false text. */
 enum report_form {
     REPORT_TEXT = 0,
     REPORT_JSON = 1,
     REPORT_ALL = 2,
     REPORT_HTML = 4,
     REPORT_DATA = 8,
-    REPORT_SIZES = 16,
 };
 
 /**

@@ -417,6 +417,8 @@ static const struct {
                        " files of the trace are gone or damaged ('bezel verify' says which)"},
                       NUMBER},
     [LACK_CHANGED] = {"run.db was changed since the run, which no number here is proof against"},
+    [LACK_EXPERIMENT] =
+        {"experiment.yaml was changed since the run began, so its limits are not those that were judged"},
     [LACK_VANISHED] = {"", {" node vanished", " nodes vanished"}, NUMBER},
     [LACK_UNJOINED] = {"", {" node never joined the run", " nodes never joined the run"}, NUMBER},
     [LACK_LEFT_OUT] = {"the collector refused processes, none of whose records are stored (see the notes)"},
@@ -458,7 +460,7 @@ static void say_unknown(const struct report *r, FILE *out)
         fprintf(out, "%s ", begin_reason(&n));
         say_reason(v, i, out);
     }
-    if (!v->balanced && v->run == RUN_ENDED && !verdict_lacks(v, ~(1U << LACK_ABSENT | 1U << LACK_BEHIND)))
+    if (!v->balanced && v->run == RUN_ENDED && !verdict_lacks(v, ~VERDICT_NOT_OF_BOOKS))
         fprintf(out, "%s the books do not balance", begin_reason(&n));
 }
 
