@@ -58,8 +58,10 @@ static int make_doorbell(struct external *x)
 {
     struct doorbell first = {.magic = DOORBELL_MAGIC, .id = (uint64_t)clock_now() << 1 | 1};
     memcpy(first.session, x->options.run, sizeof first.session);
-    if (take_over_doorbell(x))
+    if (take_over_doorbell(x)) {
+        x->looked_at = x->since; /* its processes may have begun while nobody looked */
         return 0;
+    }
     int err = file_replace_shared(x->folder.fd, DOORBELL_NAME, &first, sizeof first);
     if (err)
         return err;

@@ -290,6 +290,29 @@ TEST(times_that_cannot_be_are_made_to_fit_and_counted)
     unsetenv("BEZEL_CLOCK");
 }
 
+static void record_true_times(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < TIMED; i++)
+        bezel_record(one, i);
+}
+
+/* Its bezeld is killed, and the next one is there later than a clock may be wrong. */
+TEST(records_that_waited_for_the_next_bezeld_keep_their_times)
+{
+    struct fixture f = {.options = {.batch = true, .take_all = true}, .record = see_time};
+    run_begun = clock_now();
+    fixture_open(&f);
+    assert_int_equal(fixture_wait(fixture_spawn(record_true_times, NULL)), 0);
+    external_close(f.external, false);
+    clock_sleep_until(clock_now() + 5 * CLOCK_S / 4);
+    fixture_reopen(&f);
+    fixture_until(&f, fixture_all_gone);
+    assert_int_equal(f.records, TIMED);
+    assert_int_equal(external_counts(f.external)->clamped, 0);
+    fixture_end(&f);
+}
+
 static void take_the_nodes_number(void *dir)
 {
     char from[128], to[128];
