@@ -12,19 +12,13 @@
 #include "tests/lib/patience.h"
 #include "tests/lib/test.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 BEZEL_ASPECT(bare);
@@ -33,19 +27,6 @@ BEZEL_ASPECT(state, (enum, phase, "1", "idle|busy"), (string, who, "1"), (int64,
 BEZEL_ASPECT(twelve, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (int64, d, "1"), (int64, e, "1"),
              (int64, f, "1"), (int64, g, "1"), (int64, h, "1"), (int64, i, "1"), (int64, j, "1"), (int64, k, "1"),
              (int64, l, "1"));
-
-static bool unreadable; /* every folder, behind its first entry */
-static int entries_read;
-
-__attribute__((visibility("default"))) struct dirent *__wrap_readdir64(DIR *dir); /* AddressSanitizer asks for it */
-struct dirent *__real_readdir64(DIR *dir);
-
-struct dirent *__wrap_readdir64(DIR *dir)
-{
-    if (unreadable && entries_read++ % 2 == 1)
-        return errno = EIO, NULL;
-    return __real_readdir64(dir);
-}
 
 static double as_double(uint64_t bits)
 {
@@ -624,39 +605,6 @@ static void a_second_reader_is_refused(void **unused)
 
 /* ---- Hostile processes ------------------------------------------------------------------------------------------- */
 
-static void make_and_abandon(const char *dir, const char *name, off_t bytes, int64_t age_s)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
-    assert_true(fd >= 0 && ftruncate(fd, bytes) == 0);
-    struct timespec then = {.tv_sec = time(NULL) - age_s};
-    assert_int_equal(futimens(fd, (struct timespec[]){then, then}), 0);
-    close(fd);
-}
-
-static bool stands(const char *dir, const char *name)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return access(path, F_OK) == 0;
-}
-
-static void what_a_process_killed_at_birth_left_is_removed(void **unused)
-{
-    (void)unused;
-    struct fixture f = {.options = {.batch = true, .take_all = true}};
-    fixture_open(&f);
-    make_and_abandon(f.dir, ".0000000000000001" SEGMENT_UNFINISHED, 5000, 0);
-    make_and_abandon(f.dir, ".0000000000000002" SEGMENT_UNFINISHED, 0, 0); /* about to be locked? */
-    make_and_abandon(f.dir, ".0000000000000003" SEGMENT_UNFINISHED, 0, 60);
-    external_housekeep(f.external, clock_now() + 2 * CLOCK_S);
-    assert_false(stands(f.dir, ".0000000000000001" SEGMENT_UNFINISHED));
-    assert_true(stands(f.dir, ".0000000000000002" SEGMENT_UNFINISHED));
-    assert_false(stands(f.dir, ".0000000000000003" SEGMENT_UNFINISHED));
-    fixture_close(&f);
-}
-
 static void truncate_the_segment(void *context)
 {
     struct gate *gate = context;
@@ -694,71 +642,6 @@ static void a_truncated_segment_is_survived(void **unused)
     fixture_end(&f);
 }
 
-static void a_file_as_large_as_no_segment_keeps_nobody_waiting(void **unused)
-{
-    char path[PATH_MAX];
-    (void)unused;
-    struct fixture f = {.options = {.batch = true, .take_all = true}};
-    fixture_open(&f);
-    assert_int_equal(fixture_wait(fixture_spawn(record_all_kinds, NULL)), 0);
-    make_and_abandon(f.dir, "00000000000000ff" SEGMENT_SUFFIX, (off_t)1 << 48, 0);
-    fixture_until(&f, fixture_all_gone);
-    assert_true(fixture_is_noted(&f, "BEZEL-SEGMENT"));
-    snprintf(path, sizeof path, "%s/00000000000000ff" SEGMENT_SUFFIX, f.dir);
-    unlink(path);
-    fixture_end(&f);
-}
-
-static bool one_was_heard(struct fixture *f)
-{
-    return f->records == 1;
-}
-
-static void record_one(void *unused)
-{
-    (void)unused;
-    bezel_record(bare);
-}
-
-static bool nobody_is_looked_for(struct fixture *f)
-{
-    return external_finished(f->external);
-}
-
-/* While entries of the folder cannot be read, the node still expects processes there. */
-static void a_folder_that_cannot_be_read_is_read_later(void **unused)
-{
-    (void)unused;
-    struct fixture f = {.dir = ""};
-    fixture_open(&f);
-    fixture_turn(&f);
-    unreadable = true;
-    assert_int_equal(fixture_wait(fixture_spawn(record_one, NULL)), 0);
-    fixture_turn(&f);
-    unreadable = false;
-    fixture_until(&f, one_was_heard);
-    fixture_end(&f);
-}
-
-static void a_folder_that_cannot_be_read_at_the_end_is_reported(void **unused)
-{
-    (void)unused;
-    struct fixture f = {.dir = ""};
-    fixture_open(&f);
-    fixture_turn(&f);
-    unreadable = true;
-    assert_int_equal(fixture_wait(fixture_spawn(record_one, NULL)), 0);
-    external_finish(f.external, clock_now());
-    fixture_until(&f, nobody_is_looked_for);
-    unreadable = false;
-    assert_int_equal(f.records, 0);
-    assert_true(external_counts(f.external)->unread > 0);
-    const struct message_note *n = external_note(f.external, external_note_count(f.external) - 1);
-    assert_string_equal(n->code, "BEZEL-UNREAD");
-    assert_non_null(strstr(n->text, "Input/output error"));
-    fixture_discard(&f);
-}
-
 static void without_shared_memory_the_program_runs_on(void **unused)
 {
     (void)unused;
@@ -787,11 +670,7 @@ int main(void)
         cmocka_unit_test(what_a_crashed_bezeld_recorded_of_itself_is_drained),
         cmocka_unit_test(what_cannot_be_declared_is_lost_and_counted),
         cmocka_unit_test(a_second_reader_is_refused),
-        cmocka_unit_test(what_a_process_killed_at_birth_left_is_removed),
         cmocka_unit_test(a_truncated_segment_is_survived),
-        cmocka_unit_test(a_folder_that_cannot_be_read_is_read_later),
-        cmocka_unit_test(a_folder_that_cannot_be_read_at_the_end_is_reported),
-        cmocka_unit_test(a_file_as_large_as_no_segment_keeps_nobody_waiting),
         cmocka_unit_test(without_shared_memory_the_program_runs_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
