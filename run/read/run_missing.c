@@ -36,6 +36,8 @@ static bool was_changed(const char *path, const struct model_stream *s)
     return is;
 }
 
+static const char fault_gone[] = "is gone or was cut off", fault_changed[] = "was changed since it was stored";
+
 /* What is wrong with the file of a stream; NULL: nothing that was looked for. Reads no more than *most bytes. */
 static const char *fault_of(const char *run, const struct model_process *p, uint32_t ring, uint64_t *most)
 {
@@ -48,21 +50,21 @@ static const char *fault_of(const char *run, const struct model_process *p, uint
         return NULL;
     uint64_t size = lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
     if (size < s->saved.bytes)
-        return "is gone or was cut off";
+        return fault_gone;
     uint64_t kept = s->saved.bytes > s->expired.bytes ? s->saved.bytes - s->expired.bytes : 0;
     if (kept > *most)
         return NULL;
     *most -= kept;
-    return was_changed(path, s) ? "was changed since it was stored" : NULL;
+    return was_changed(path, s) ? fault_changed : NULL;
 }
 
 static void tell(const struct model_process *p, uint32_t ring, const char *fault)
 {
     const struct model_file file = model_file(p, ring);
     const struct model_stream *s = p->streams[ring];
-    log_warn("BEZEL-READ-MISSING",
-             "trace/%s/%s %s: it had %" PRIu64 " bytes; what is lacking is not read; see 'bezel verify'", p->node->dir,
-             file.name, fault, s->saved.bytes);
+    log_warn("BEZEL-READ-MISSING", "trace/%s/%s %s: it had %" PRIu64 " bytes; %s; see 'bezel verify'", p->node->dir,
+             file.name, fault, s->saved.bytes,
+             fault == fault_gone ? "what is lacking is not read" : "what is read of it may be wrong");
 }
 
 uint64_t run_missing(const char *run, const struct record_filter *filter, uint64_t most, bool tells)
