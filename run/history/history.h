@@ -71,6 +71,7 @@ struct history_gap {
     bool judged;                     /* the next three are known, and are the gap */
     int64_t held, violated, unknown; /* unknown: there was no value, or: */
     int64_t doubtful;                /* part of unknown that still counts as not judged */
+    int64_t settling;                /* another part, in which adaptation settled */
     double worst;                    /* of a judged one: the worst value while the limit held; NaN: not known */
     const char *why; /* it is not judged, or in part doubtful; static; NULL: it is judged, or nobody tried */
 };

@@ -16,6 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- lives of a daemon ------------------------------------------------------------------------------------------- */
 
 static double worse(const struct experiment *e, int64_t limit, double a, double b)
@@ -102,19 +112,21 @@ static bool is_judged(const struct summary_process *p, const struct summary_book
 /*
  * When programs of node `node` recorded, on its clock: where the limit is of one aspect, from the first record of it to
  * the last one, of whatever aspect, of those that have it. Who goes on with another one is silent in it, and has not
- * ended. False: never.
+ * ended. A single record stands for the time since its process began. False: never.
  */
 static bool recorded(const struct summary *s, const struct experiment *e, uint32_t limit, uint32_t node, int64_t *begin,
                      int64_t *end)
 {
     const struct experiment_limit *l = &e->limits[limit];
     const char *aspect = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : e->metrics[l->metric].aspect;
+    int64_t started = INT64_MAX;
     *begin = INT64_MAX;
     *end = INT64_MIN;
     for (size_t i = 0; i < s->process_count; i++) {
         const struct summary_process *p = &s->processes[i];
         if (p->node != node || (aspect ? !has_stored(p, aspect) : p->role != ROLE_SUT))
             continue;
+        started = least(started, p->started);
         for (size_t b = 0; b < p->book_count; b++) {
             const struct summary_book *book = &p->books[b];
             if (!is_judged(p, book))
@@ -123,6 +135,23 @@ static bool recorded(const struct summary *s, const struct experiment *e, uint32
             *begin = begins && book->first_ns < *begin ? book->first_ns : *begin;
             *end = book->last_ns > *end ? book->last_ns : *end;
         }
+    }
+    *begin = *begin == *end ? least(started, *begin) : *begin;
+    return *begin < *end;
+}
+
+/* The same of all nodes, on the clock of the first one. */
+static bool recorded_by_any(const struct summary *s, const struct experiment *e, uint32_t limit, int64_t *begin,
+                            int64_t *end)
+{
+    int64_t from, until, ahead = s->node_count > 0 ? s->nodes[0].ahead : 0;
+    *begin = INT64_MAX;
+    *end = INT64_MIN;
+    for (uint32_t node = 0; node < s->node_count; node++) {
+        if (!recorded(s, e, limit, node, &from, &until))
+            continue;
+        *begin = least(*begin, saturate_sub(summary_run_time(s, node, from), ahead));
+        *end = most(*end, saturate_sub(summary_run_time(s, node, until), ahead));
     }
     return *begin < *end;
 }
@@ -159,32 +188,48 @@ static void drop_metrics(struct summary *s, const struct experiment *e, const st
     s->metric_count = kept;
 }
 
+int rejudge_add(struct summary *s, const struct builtin_limit *row, const struct history_gap *gap)
+{
+    if (!grow_to(&s->limits, s->limit_count + 1, sizeof *s->limits) ||
+        !grow_to(&s->gaps, s->gap_count + 1, sizeof *s->gaps))
+        return BEZEL_ENOMEM;
+    s->limits[s->limit_count++] = *row;
+    s->gaps[s->gap_count++] = *gap;
+    return 0;
+}
+
+/* Adds a row of a limit of which nobody judged anything in gap `g`, which is all of its time. */
+static int add_unjudged(struct summary *s, const struct experiment *e, struct history_gap g)
+{
+    int64_t length = saturate_sub(g.end, g.begin);
+    return rejudge_add(s,
+                       &(struct builtin_limit){.node = g.node,
+                                               .at = g.end,
+                                               .limit = g.limit,
+                                               .value = (double)NAN,
+                                               .worst = (double)NAN,
+                                               .unknown = length,
+                                               .unjudged = length,
+                                               .epoch = e->limits[g.limit].global},
+                       &g);
+}
+
 int rejudge_anew(struct summary *s, const struct experiment *e, const struct experiment *own)
 {
-    size_t most = e->limit_count * s->node_count + 1;
     int64_t begin, end;
+    int err = 0;
     forget_limits(s);
     s->judged_anew = true;
     drop_metrics(s, e, own);
-    if (!grow_to(&s->limits, most, sizeof *s->limits) || !grow_to(&s->gaps, most, sizeof *s->gaps))
-        return BEZEL_ENOMEM;
     for (uint32_t node = 0; node < s->node_count; node++)
-        for (uint32_t i = 0; i < e->limit_count; i++) {
-            const struct experiment_limit *l = &e->limits[i];
-            if (experiment_limit_is_on_interval(e, l) || (l->global && node > 0) ||
-                !recorded(s, e, i, node, &begin, &end))
+        for (uint32_t i = 0; i < e->limit_count && !err; i++) {
+            bool global = e->limits[i].global;
+            if (experiment_limit_is_on_interval(e, &e->limits[i]) || (global && node > 0) ||
+                !(global ? recorded_by_any(s, e, i, &begin, &end) : recorded(s, e, i, node, &begin, &end)))
                 continue;
-            s->limits[s->limit_count++] = (struct builtin_limit){.node = node,
-                                                                 .at = end,
-                                                                 .limit = i,
-                                                                 .value = (double)NAN,
-                                                                 .worst = (double)NAN,
-                                                                 .unknown = end - begin,
-                                                                 .unjudged = end - begin,
-                                                                 .epoch = l->global};
-            s->gaps[s->gap_count++] = (struct history_gap){.node = node, .limit = i, .begin = begin, .end = end};
+            err = add_unjudged(s, e, (struct history_gap){.node = node, .limit = i, .begin = begin, .end = end});
         }
-    return 0;
+    return err;
 }
 
 /*
@@ -253,8 +298,6 @@ bool rejudge_is_recorded_elsewhere(const struct summary *s, const struct history
 /* Why the records of all nodes do not tell what the manager would have judged; NULL: they may. */
 static const char *not_joined(const struct summary *s, const struct experiment *e, const struct history_gap *g)
 {
-    if (s->judged_anew)
-        return "it is of all nodes together";
     if (g->node >= s->node_count || rejudge_is_recorded_elsewhere(s, g))
         return "another node recorded it in the meantime";
     for (size_t i = 0; i < s->node_count; i++) {
@@ -290,16 +333,6 @@ const char *rejudge_why_not(const struct summary *s, const struct experiment *e,
 }
 
 /* ---- before the manager ------------------------------------------------------------------------------------------ */
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* The first record that metric `m` has on any node, run's time; INT64_MAX: none. *began: the first of those processes.
  */
@@ -375,14 +408,13 @@ static int add_early(struct summary *s, struct builtin_limit *row, struct histor
  * full yet. Some of what the first instant stands for may count besides: it ends where that is seen, or before all that
  * the row has judged. The adaptation that `hold` waits for begins with the manager.
  */
-static int find_early(struct summary *s, const struct experiment *e, uint32_t i)
+static int find_early(struct summary *s, const struct experiment *e, uint32_t i, struct beginning is)
 {
     const struct experiment_limit *l = &e->limits[i];
-    struct beginning is = find_beginning(s, i);
     int64_t start = 0, first = INT64_MAX;
     if (l->metric != LIMIT_ON_SENSOR_CPU)
         first = first_record(s, &e->metrics[l->metric], &start);
-    if (!is.known || !is.row || first == INT64_MAX)
+    if (first == INT64_MAX)
         return 0;
     int64_t at = summary_run_time(s, is.row->node, is.row->at),
             seen = summary_run_time(s, is.known->node, is.known->judged_from);
@@ -447,32 +479,58 @@ static void shorten_all(struct summary *s, const struct experiment *e)
     s->gap_count = kept;
 }
 
-static int find_all_early(struct summary *s, const struct experiment *e)
+/*
+ * No manager knew limit `i` at any time of an ended run: that was over before the manager heard of the programs, or it
+ * never began. All of the limit's time becomes a gap.
+ */
+static int find_never(struct summary *s, const struct experiment *e, uint32_t i)
+{
+    struct history_gap g = {.limit = i, .never = true};
+    if (!recorded_by_any(s, e, i, &g.begin, &g.end))
+        return 0;
+    rejudge_drop(s, i);
+    return add_unjudged(s, e, g);
+}
+
+static int find_all_early(struct summary *s, const struct experiment *e, bool ended)
 {
     int err = 0;
-    for (uint32_t i = 0; i < e->limit_count && !s->judged_anew && !err; i++)
-        err = e->limits[i].global ? find_early(s, e, i) : 0;
+    for (uint32_t i = 0; i < e->limit_count && !s->judged_anew && !err; i++) {
+        if (!e->limits[i].global)
+            continue;
+        struct beginning is = find_beginning(s, i);
+        if (is.known && is.row)
+            err = find_early(s, e, i, is);
+        else if (ended && rejudge_is_unjudged(s, i) && !experiment_limit_is_on_interval(e, &e->limits[i]))
+            err = find_never(s, e, i);
+    }
     return err;
 }
 
 /* ---- what was found ---------------------------------------------------------------------------------------------- */
+
+bool rejudge_is_all(const struct summary *s, const struct history_gap *g)
+{
+    return s->judged_anew || g->never;
+}
 
 void rejudge_take_gap(struct summary *s, const struct experiment *e, const struct history_gap *g)
 {
     struct builtin_limit *l = row_at(s, g->node, g->limit, g->end);
     if (!l)
         return;
-    int64_t longer = s->judged_anew && g->end > l->at ? g->end - l->at : 0; /* by a silence behind the last record */
+    int64_t longer =
+        rejudge_is_all(s, g) && g->end > l->at ? g->end - l->at : 0; /* by a silence behind the last record */
     l->at += longer;
     l->unknown = saturate_add(l->unknown, longer);
     l->unjudged = saturate_add(l->unjudged, longer);
     l->worst = worse(e, g->limit, l->worst, g->worst);
     l->held = saturate_add(l->held, g->held);
     l->violated = saturate_add(l->violated, g->violated);
-    l->unknown = l->unknown > g->held + g->violated ? l->unknown - g->held - g->violated : 0;
+    l->settling = saturate_add(l->settling, g->settling);
+    l->unknown = most(0, l->unknown - g->held - g->violated - g->settling);
     int64_t cut = l->epoch == 0 && g->cut < e->adapt.every ? g->cut : 0; /* less than between two instants */
-    int64_t judged = g->end - g->begin + cut - g->doubtful;
-    l->unjudged = l->unjudged > judged ? l->unjudged - judged : 0;
+    l->unjudged = most(0, l->unjudged - (g->end - g->begin + cut - g->doubtful));
 }
 
 void rejudge_drop_rest(struct summary *s, const struct experiment *e, uint32_t limit)
@@ -501,6 +559,24 @@ void rejudge_forget(struct summary *s, uint32_t limit)
         if (s->violations[i].limit != limit)
             s->violations[kept++] = s->violations[i];
     s->violation_count = kept;
+}
+
+void rejudge_drop(struct summary *s, uint32_t limit)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->limit_count; i++)
+        if (s->limits[i].limit != limit)
+            s->limits[kept++] = s->limits[i];
+    s->limit_count = kept;
+    rejudge_forget(s, limit);
+}
+
+bool rejudge_is_unjudged(const struct summary *s, uint32_t limit)
+{
+    for (size_t row = 0; row < s->limit_count; row++)
+        if (s->limits[row].limit == limit && s->limits[row].held + s->limits[row].violated > 0)
+            return false;
+    return true;
 }
 
 static void take_violation(struct summary *s, const struct experiment *e, const struct history_violation *v)
@@ -559,13 +635,11 @@ int rejudge_add_violations(struct summary *s, const struct experiment *e, const 
 int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
 {
     struct replay_found found = {0};
-    const char *ended = summary_property(s, RUNDB_ENDED);
-    int err = find_all_early(s, e);
+    bool ended = summary_property_number(s, RUNDB_ENDED) != 0 && !s->mirror.partial; /* all of its records are there */
+    int err = find_all_early(s, e, ended);
     shorten_all(s, e);
-    if (err)
+    if (err || !ended)
         return err;
-    if (!ended || strtoll(ended, NULL, 10) == 0 || s->mirror.partial)
-        return 0; /* not all of its records are there */
     bool any = false;
     for (size_t i = 0; i < s->gap_count; i++) {
         struct history_gap *g = &s->gaps[i];

@@ -61,8 +61,18 @@ int rejudge_windows(const char *run, struct summary *s, const struct experiment 
 /** Why the stored records do not tell what gap `g` would have been judged; static; NULL: they may. Pure. */
 const char *rejudge_why_not(const struct summary *s, const struct experiment *e, const struct history_gap *g);
 
-/** Removes the gaps and violations of `limit`. */
+/** Removes the gaps and violations of `limit`; rejudge_drop(): its rows as well. */
 void rejudge_forget(struct summary *s, uint32_t limit);
+void rejudge_drop(struct summary *s, uint32_t limit);
+
+/** Adds a row of a limit, and the gap that is all of its time. Returns 0 or BEZEL_ENOMEM. */
+int rejudge_add(struct summary *s, const struct builtin_limit *row, const struct history_gap *gap) BEZEL_MUST_CHECK;
+
+/** Whether nobody judged `limit` while the run went on. Pure. */
+bool rejudge_is_unjudged(const struct summary *s, uint32_t limit);
+
+/** Whether gap `g` is all of the time of its limit, up to the last record: nobody judged what is behind that. Pure. */
+bool rejudge_is_all(const struct summary *s, const struct history_gap *g);
 
 /** Adds to the row of its limit what was found of gap `g`, which is judged. Pure. */
 void rejudge_take_gap(struct summary *s, const struct experiment *e, const struct history_gap *g);

@@ -91,7 +91,8 @@ static void judge_gaps(struct interval_replay *r, struct interval_judge *j, cons
                        int64_t now)
 {
     const struct agent_limit *is = &j->seen;
-    struct replay_time t = {.from = r->stepped, .until = now, .value = is->value};
+    struct replay_time t = {
+        .from = r->stepped, .until = now, .settles = is->settling > before->settling, .value = is->value};
     t.doubtful = is->unjudged > before->unjudged;
     t.state = is->held > before->held           ? LIMIT_HELD
               : is->violated > before->violated ? LIMIT_VIOLATED
@@ -252,15 +253,6 @@ static int find_gaps(const struct interval_replay *r, struct interval_judge *j)
     return j->gaps ? 0 : BEZEL_ENOMEM;
 }
 
-/* Whether nobody judged limit `i` while the run went on. */
-static bool is_unjudged(const struct summary *s, uint32_t i)
-{
-    for (size_t row = 0; row < s->limit_count; row++)
-        if (s->limits[row].limit == i && s->limits[row].held + s->limits[row].violated > 0)
-            return false;
-    return true;
-}
-
 static int begin_judge(struct interval_replay *r, struct interval_judge is)
 {
     const struct experiment_limit *l = &r->e->limits[is.limit];
@@ -278,7 +270,7 @@ static int begin_judges(struct interval_replay *r)
         return BEZEL_ENOMEM;
     for (uint32_t i = 0; i < r->e->limit_count && !err; i++) {
         const struct experiment_limit *l = &r->e->limits[i];
-        bool never = is_unjudged(r->s, i);
+        bool never = rejudge_is_unjudged(r->s, i);
         if (!experiment_limit_is_on_interval(r->e, l) || experiment_interval_is_reduced(r->e, (uint32_t)l->metric))
             continue;
         err = begin_judge(r, (struct interval_judge){.limit = i, .never = never});
@@ -315,51 +307,37 @@ static bool tells_more(const struct interval_replay *r, const struct interval_ju
     return worse || found > saturate_add(accounted, accounted / 8);
 }
 
-static void drop_rows(struct summary *s, uint32_t limit)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < s->limit_count; i++)
-        if (s->limits[i].limit != limit)
-            s->limits[kept++] = s->limits[i];
-    s->limit_count = kept;
-    rejudge_forget(s, limit);
-}
-
 static int add_row(struct interval_replay *r, const struct interval_judge *j)
 {
     struct summary *s = r->s;
     const struct agent_limit *l = &j->seen;
-    drop_rows(s, j->limit);
-    if (!grow_to(&s->limits, s->limit_count + 1, sizeof *s->limits) ||
-        !grow_to(&s->gaps, s->gap_count + 1, sizeof *s->gaps))
-        return BEZEL_ENOMEM;
     int64_t end = node_time(s, r->stepped);
-    s->limits[s->limit_count++] =
-        (struct builtin_limit){.node = 0,
-                               .at = end,
-                               .limit = j->limit,
-                               .state = l->state,
-                               .value = l->known ? l->value : (double)NAN,
-                               .worst = l->worst,
-                               .settling = l->settling,
-                               .held = l->held,
-                               .violated = l->violated,
-                               .unknown = l->unknown,
-                               .last_violated = l->last_violated ? node_time(s, l->last_violated) : 0,
-                               .unjudged = l->unjudged,
-                               .epoch = 1};
-    s->gaps[s->gap_count++] = (struct history_gap){.limit = j->limit,
-                                                   .begin = node_time(s, r->began - r->e->adapt.every),
-                                                   .end = end,
-                                                   .never = !j->late,
-                                                   .late = j->late,
-                                                   .judged = true,
-                                                   .held = l->held,
-                                                   .violated = l->violated,
-                                                   .unknown = l->unknown,
-                                                   .doubtful = l->unjudged,
-                                                   .why = l->unjudged ? left_open : NULL};
-    return 0;
+    rejudge_drop(s, j->limit);
+    return rejudge_add(s,
+                       &(struct builtin_limit){.node = 0,
+                                               .at = end,
+                                               .limit = j->limit,
+                                               .state = l->state,
+                                               .value = l->known ? l->value : (double)NAN,
+                                               .worst = l->worst,
+                                               .settling = l->settling,
+                                               .held = l->held,
+                                               .violated = l->violated,
+                                               .unknown = l->unknown,
+                                               .last_violated = l->last_violated ? node_time(s, l->last_violated) : 0,
+                                               .unjudged = l->unjudged,
+                                               .epoch = 1},
+                       &(struct history_gap){.limit = j->limit,
+                                             .begin = node_time(s, r->began - r->e->adapt.every),
+                                             .end = end,
+                                             .never = !j->late,
+                                             .late = j->late,
+                                             .judged = true,
+                                             .held = l->held,
+                                             .violated = l->violated,
+                                             .unknown = l->unknown,
+                                             .doubtful = l->unjudged,
+                                             .why = l->unjudged ? left_open : NULL});
 }
 
 /* What is violated behind the last observation, which found no violation: of the last records nobody judged it. */

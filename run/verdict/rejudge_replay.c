@@ -253,10 +253,12 @@ int replay_take(struct replay_found *f, struct replay_gap *g, const struct exper
 {
     struct history_gap *gap = g->gap;
     int64_t begin = g->begin > t.from ? g->begin : t.from, end = g->end < t.until ? g->end : t.until;
-    bool violated = t.state == LIMIT_VIOLATED && !t.doubtful, held = t.state == LIMIT_HELD && !t.doubtful;
+    bool counts = !t.doubtful && !t.settles, violated = t.state == LIMIT_VIOLATED && counts,
+         held = t.state == LIMIT_HELD && counts;
     if (begin >= end)
         return 0;
     gap->doubtful += t.doubtful ? end - begin : 0;
+    gap->settling += t.settles && !t.doubtful ? end - begin : 0;
     *(violated ? &gap->violated : held ? &gap->held : &gap->unknown) += end - begin;
     if (held)
         gap->worst = replay_worse(l, gap->worst, t.value);
@@ -305,7 +307,7 @@ static void replay_account(struct replay *r, struct replay_gap *g, const struct 
     g->violated = l->violated;
     int err =
         replay_take(r->found, g, &r->e.limits[limit],
-                    (struct replay_time){r->stepped, now, settles ? LIMIT_UNKNOWN : l->state, doubtful, l->value});
+                    (struct replay_time){r->stepped, now, l->state, settles, doubtful, l->value});
     r->err = err ? err : r->err;
 }
 
@@ -542,9 +544,9 @@ static void replay_settle(struct replay *r)
 }
 
 /* Until when a process may have been there behind gap `g`, silent for so long that it would have violated its limit. */
-static int64_t replay_hangs(const struct replay *r, const struct history_gap *g)
+static int64_t replay_hangs(const struct replay *r, const struct replay_gap *g)
 {
-    const struct experiment_limit *l = &r->e.limits[g->limit];
+    const struct experiment_limit *l = &r->e.limits[g->gap->limit];
     const struct experiment_metric *m = &r->e.metrics[l->metric];
     bool is_broken = l->compare == COMPARE_AT_LEAST ? experiment_metric_is_counted(m) /* by silence */
                                                     : experiment_metric_is_of_arrivals(m);
@@ -558,13 +560,13 @@ static int64_t replay_hangs(const struct replay *r, const struct history_gap *g)
     return until;
 }
 
-/* Of another file's limits nobody has judged the time behind the last record. */
-static void replay_lengthen(const struct replay *r, struct history_gap *g)
+/* Of a limit that nobody judged while the run went on, nobody has judged the time behind the last record either. */
+static void replay_lengthen(const struct replay *r, const struct replay_gap *g)
 {
-    int64_t until = r->s->judged_anew ? replay_hangs(r, g) : g->end;
-    g->unknown += until - g->end;
-    g->doubtful += until - g->end;
-    g->end = until;
+    int64_t longer = rejudge_is_all(r->s, g->gap) ? replay_hangs(r, g) - g->end : 0;
+    g->gap->unknown += longer;
+    g->gap->doubtful += longer;
+    g->gap->end += longer;
 }
 
 static void replay_conclude(struct replay *r)
@@ -573,9 +575,9 @@ static void replay_conclude(struct replay *r)
         struct history_gap *g = r->gaps[i].gap;
         g->judged = !g->why && !r->err;
         if (g->judged)
-            replay_lengthen(r, g);
+            replay_lengthen(r, &r->gaps[i]);
         if (!g->judged)
-            g->held = g->violated = g->unknown = g->doubtful = 0;
+            g->held = g->violated = g->unknown = g->doubtful = g->settling = 0;
         else if (r->gaps[i].open_where)
             g->why = "records have no known value in the field of 'where'";
         else if (g->doubtful)
@@ -640,7 +642,9 @@ int replay_by_begin(const void *a, const void *b)
 static int64_t replay_from(const struct replay *r, const struct replay_gap *g)
 {
     int64_t every = r->e.adapt.every, lead = replay_lead(&r->e, &r->e.limits[g->gap->limit]);
-    int64_t from = saturate_add(g->begin, -lead), past = g->gap->early ? saturate_sub(g->end, from) % every : 0;
+    int64_t from = saturate_add(g->begin, -lead), past = 0;
+    if (g->gap->early || g->gap->never)
+        past = saturate_sub(g->end, from) % every;
     return past > 0 ? saturate_add(from, past - every) : from;
 }
 

@@ -37,6 +37,7 @@ struct replay_gap {
 struct replay_time {
     int64_t from, until; /* of the replay's clock */
     enum limit_state state;
+    bool settles;  /* adaptation does, and the state does not count */
     bool doubtful; /* it still counts as not judged, whatever the state */
     double value;
 };

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A stored run of a few processes with random records, of one node or of one each, and the summary that a database has
- * of it. For one test program: it asserts.
+ * A stored run of a few processes with random records, of one node or of one each, the summary that a database has of
+ * it, and an agent that was given all of them, or had times in which nobody judged. For test programs: it asserts.
  */
 #ifndef BEZEL_TESTS_LIB_REJUDGE_SCENE_H
 #define BEZEL_TESTS_LIB_REJUDGE_SCENE_H
@@ -265,6 +265,195 @@ static void store_scene(struct scene *s)
                             .limits = s->rows,
                             .gaps = s->gaps,
                             .properties = &s->property};
+}
+
+static bool saw_begin; /* an agent knows since when it has seen a worker, and not only from its first instant on */
+
+/* ---- agents ------------------------------------------------------------------------------------------------------ */
+
+static void watcher_start(struct watcher *w, const struct scene *s)
+{
+    *w = (struct watcher){0};
+    assert_int_equal(agent_new(&s->e, 0, &w->agent), 0);
+    for (int i = 0; i < WORKERS; i++)
+        w->slot[i] = -1;
+}
+
+/* A sampling instant, as bezeld has it: all rings are empty, and who ended is gone. */
+static void watcher_step(struct watcher *w, const struct scene *s, int64_t now)
+{
+    struct dict_aspect a = {.id = 1, .name = tick, .field_count = 1};
+    a.fields[0] = (struct dict_field){DICT_INT64, number, "1", ""};
+    for (int i = 0; i < WORKERS; i++) {
+        const struct worker *of = &s->workers[i];
+        if (of->count == 0 || of->times[0] > now || (w->taken[i] == of->count && w->slot[i] < 0))
+            continue;
+        if (w->slot[i] < 0) {
+            w->slot[i] = agent_process_add(w->agent, of->process->name);
+            assert_true(w->slot[i] >= 0);
+            if (saw_begin)
+                agent_process_began(w->agent, w->slot[i], of->times[0] - 1);
+            w->watch[i] = agent_watch(w->agent, w->slot[i], &a);
+        }
+        for (; w->taken[i] < of->count && of->times[w->taken[i]] <= now; w->taken[i]++)
+            if (!of->lost[w->taken[i]])
+                agent_records(w->agent, w->watch[i],
+                              ONE_RECORD(of->times[w->taken[i]], 1, (uint64_t[]){(uint64_t)of->values[w->taken[i]]}),
+                              of->times[w->taken[i]]);
+        if (of->ends <= now - s->e.adapt.every) {
+            agent_process_remove(w->agent, w->slot[i]);
+            w->slot[i] = -1;
+        } else {
+            agent_count(w->agent, w->watch[i], w->taken[i], now);
+            agent_count_all(w->agent, w->slot[i], w->taken[i]);
+        }
+    }
+    w->out = agent_step(w->agent, now, &(struct policy_measure){.cpu = NAN, .polls = NAN, .records = NAN});
+}
+
+static void watcher_end(struct watcher *w, struct builtin_limit rows[LIMITS])
+{
+    const struct agent_outcome *out = agent_end(w->agent);
+    for (uint32_t i = 0; i < LIMITS; i++)
+        rows[i] = (struct builtin_limit){.limit = i,
+                                         .state = (int)out->limits[i].state,
+                                         .worst = out->limits[i].worst,
+                                         .settling = out->limits[i].settling,
+                                         .held = out->limits[i].held,
+                                         .violated = out->limits[i].violated,
+                                         .unknown = out->limits[i].unknown,
+                                         .unjudged = out->limits[i].unjudged,
+                                         .last_violated = out->limits[i].last_violated};
+    agent_free(w->agent);
+}
+
+static void add_gaps(struct scene *s, const struct watcher *w, int64_t now)
+{
+    for (uint32_t i = 0; i < LIMITS; i++)
+        if (w->out->limits[i].gap > 0)
+            s->gaps[s->s.gap_count++] =
+                (struct history_gap){.limit = i, .begin = now - w->out->limits[i].gap, .end = now};
+}
+
+/* The interval that ends with `now`; and of what was said before, violations may have become unknown. */
+static void follow(struct scene *s, const struct watcher *all, const struct agent_limit was[LIMITS], int64_t now)
+{
+    int instant = (int)((now - s->begin) / EVERY);
+    for (int i = 0; i < LIMITS; i++) {
+        const struct agent_limit *is = &all->out->limits[i];
+        int64_t violated = is->violated - was[i].violated;
+        if (is->settling > was[i].settling)
+            s->states[instant][i] = LIMIT_UNKNOWN;
+        else
+            s->states[instant][i] = is->state;
+        violated -= s->states[instant][i] == LIMIT_VIOLATED ? EVERY : 0;
+        for (int before = instant - 1; violated < 0 && before >= 0; before--)
+            if (s->states[before][i] == LIMIT_VIOLATED) {
+                s->states[before][i] = LIMIT_UNKNOWN;
+                violated += EVERY;
+            }
+    }
+}
+
+static void watch(struct scene *s)
+{
+    struct agent_limit was[LIMITS] = {0};
+    struct watcher all, some;
+    int64_t end = s->begin + LENGTH + 2 * EVERY;
+    watcher_start(&all, s);
+    watcher_start(&some, s);
+    for (int64_t now = s->begin; now <= end; now += EVERY) {
+        bool stopped = false;
+        watcher_step(&all, s, now);
+        follow(s, &all, was, now);
+        memcpy(was, all.out->limits, sizeof was);
+        for (int i = 0; i < GAPS; i++)
+            stopped = stopped || (now > s->gap_begin[i] && now < s->gap_end[i]);
+        if (stopped)
+            continue;
+        watcher_step(&some, s, now);
+        add_gaps(s, &some, now);
+    }
+    agent_free(all.agent);
+    watcher_end(&some, s->rows);
+    for (int i = 0; i < LIMITS; i++)
+        s->limits[i].global = apart;
+}
+
+/* ---- scenes ------------------------------------------------------------------------------------------------------ */
+
+/* A process that hangs ends some time behind its last record, and nobody sees that in a gap. */
+static void draw_end(const struct scene *s, struct worker *w, bool hangs)
+{
+    w->ends = w->closed = w->times[w->count - 1];
+    if (!hangs)
+        return;
+    w->ends += draw(2) ? (int64_t)draw(8 * CLOCK_S) : 0;
+    w->closed = w->ends + (int64_t)draw(EVERY);
+    for (int i = 0; i < GAPS; i++)
+        if (w->closed > s->gap_begin[i] && w->closed < s->gap_end[i])
+            w->closed = s->gap_end[i];
+}
+
+/* A run whose limits nobody has judged. */
+static void scene_draw(struct scene *s, bool lossy, bool hangs)
+{
+    memset(s, 0, sizeof *s);
+    grown_open(&s->g, "rejudge");
+    s->begin = (int64_t)s->g.begin;
+    draw_experiment(s);
+    draw_gaps(s);
+    for (int i = 0; i < WORKERS; i++) {
+        draw_records(s, &s->workers[i], lossy);
+        draw_end(s, &s->workers[i], hangs);
+    }
+}
+
+static void scene_store(struct scene *s)
+{
+    store_scene(s);
+    for (int i = 0; i < LIMITS; i++)
+        s->rows[i] = (struct builtin_limit){.limit = (uint32_t)i, .worst = NAN};
+}
+
+static void scene_begin(struct scene *s, bool lossy, bool hangs)
+{
+    scene_draw(s, lossy, hangs);
+    scene_store(s);
+}
+
+static int runs(void)
+{
+    return getenv("BEZEL_TEST_LIGHT") ? RUNS_LIGHT : RUNS;
+}
+
+static void scene_end(struct scene *s)
+{
+    apart = false;
+    free(s->s.violations);
+    grown_close(&s->g);
+}
+
+/* What the agent without gaps says of a gap. */
+static struct history_gap expected(const struct scene *s, const struct history_gap *g)
+{
+    struct history_gap sum = {0};
+    for (int64_t at = g->begin + EVERY; at <= g->end; at += EVERY) {
+        enum limit_state state = s->states[(at - s->begin) / EVERY][g->limit];
+        sum.held += state == LIMIT_HELD ? EVERY : 0;
+        sum.violated += state == LIMIT_VIOLATED ? EVERY : 0;
+        sum.unknown += state == LIMIT_UNKNOWN ? EVERY : 0;
+    }
+    return sum;
+}
+
+/*
+ * How much of a gap may be judged otherwise. A quantile is right to a thirty-second, and within that its value depends
+ * on what came before: where it is that near to the bound, an agent that began later may see an instant differently.
+ */
+static int64_t slack(const struct scene *s, const struct history_gap *g)
+{
+    return s->metrics[s->limits[g->limit].metric].kind == METRIC_QUANTILE ? 2 * EVERY : 0;
 }
 
 #endif

@@ -452,9 +452,13 @@ TEST(what_a_verdict_hides_is_in_its_sentence)
     s.rows[0].held = s.rows[0].violated = s.rows[0].settling = 0;
     check_sentence(&s, ": fps >= 29 could not be judged for 5.00 s of 5.00 s; ");
     s.rows[0].unknown = 60 * CLOCK_S; /* most of the time it had no value: that is no time in which it was judged */
+    s.rows[0].worst = NAN;
     check_sentence(&s, ": fps >= 29 could not be judged: its metric had no value at any time in 5.00 s, and it was not "
                        "judged for 5.00 s more; ");
     s.rows[0].unjudged = 0;
+    s.rows[0].worst = 24;
+    check_sentence(&s,
+                   ": fps >= 29 could not be judged: its metric had a value only right before a process ended, or ");
     s.metrics[0].aspect = (char *)s.books[1][1].name;
     s.metrics[0].window = 1000 * CLOCK_S;
     check_sentence(&s, ": fps >= 29 could not be judged: no process recorded frame_shown for so long as its metric's "

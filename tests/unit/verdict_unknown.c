@@ -248,7 +248,8 @@ TEST(records_that_are_gone_from_the_store_are_in_the_verdict)
 TEST(a_gap_that_records_do_not_tell_says_why)
 {
     static const char *const why[] = {"no records tell its value", "it is of two metrics",
-                                      "it is of all nodes together", "an operator switched aspects on or off"};
+                                      "the clock of a node is not known well enough",
+                                      "an operator switched aspects on or off"};
     for (int reason = 0; reason < 4; reason++) {
         struct sample s;
         char *operands[] = {(char *)"a", (char *)"b", NULL};
@@ -258,7 +259,9 @@ TEST(a_gap_that_records_do_not_tell_says_why)
         s.summary.gap_count = 1;
         s.limits[0].metric = reason == 0 ? LIMIT_ON_SENSOR_CPU : 0;
         s.metrics[0].operands = reason == 1 ? operands : NULL;
-        s.limits[0].global = s.summary.judged_anew = reason == 2; /* by metrics of another file */
+        s.limits[0].global = s.summary.judged_anew = reason == 2;
+        if (reason == 2)
+            s.nodes[0].run_clock.kind = RUN_CLOCK_WALL;
         if (reason == 3)
             s.notes[s.summary.note_count++] = (struct summary_note){.name = "", .code = "BEZEL-STEERED", .text = ""};
         assert_int_equal(rejudge_gaps("nowhere", &s.summary, &s.experiment), 0);

@@ -58,6 +58,10 @@ static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
     else if (unknown > 0 && unjudged == 0 && brief)
         fprintf(out, ": no process recorded %s for so long as its metric's window, %s", brief,
                 units_duration(experiment_limit_window(r->experiment, l)).s);
+    else if (unknown > 0 && seen)
+        fputs(": its metric had a value only right before a process ended, or at one sampling instant, which counts no "
+              "time",
+              out);
     else if (unknown > 0)
         fprintf(out, ": its metric had no value at any time in %s", units_duration(unknown - unjudged).s);
     else if (settling == 0 && unjudged == 0 && seen)
