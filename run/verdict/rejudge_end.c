@@ -106,6 +106,7 @@ bool replay_end(const char *run, struct summary *s, const struct experiment *e, 
                        .node = p->node,
                        .all = limit.global,
                        .of = e->metrics[limit.metric].per_process ? p : NULL,
+                       .told = INT64_MAX,
                        .looks = true};
     limit.global = false;
     r.e.limits = &limit;

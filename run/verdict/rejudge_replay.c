@@ -9,8 +9,9 @@
  * certain, the replay begins before the first value.
  *
  * The attempt counters are the numbers of records so far. That is true only if none was lost, so a loss near a gap
- * leaves the gap as it is. A process begins with its first record, and ends with its last one: from there on until its
- * streams were closed it may have been silent, or gone. Then only a violation by another process is certain.
+ * leaves the gap as it is. A process begins with its first record. A program that the run waited for ends when it did;
+ * any other process with its last record: from there on until its streams were closed it may have been silent, or gone.
+ * Then only a violation by another process is certain.
  */
 #include "run/verdict/rejudge_replay_internal.h"
 
@@ -60,6 +61,12 @@ static struct replay_process *replay_process(struct replay *r, int64_t row)
             high = middle;
     }
     return low < r->process_count && r->processes[low].p->row == row ? &r->processes[low] : NULL;
+}
+
+/* Until when it is in the agent. */
+static int64_t replay_until(const struct replay_process *p)
+{
+    return p->ended < INT64_MAX ? p->ended : p->end;
 }
 
 /* Its aspects as bezeld watches them: those of samplers of daemons alone (bezeld/node/observer.c). */
@@ -121,9 +128,23 @@ static void replay_begin_processes(struct replay *r, const struct model *m)
     for (const struct model_node *n = m->nodes; n; n = n->next)
         for (const struct model_process *p = n->processes; p && !r->err; p = p->next) {
             struct replay_process *is = replay_process(r, p->row);
-            if (is && is->begin <= r->from && is->end >= r->from)
+            if (is && is->begin <= r->from && replay_until(is) >= r->from)
                 replay_begin_process(r, is, p->dict);
         }
+}
+
+/*
+ * When process `p` had ended for certain, by its node's clock: a program is waited for, from before it began on.
+ * INT64_MAX: it is none, or it recorded behind that, and is another one.
+ */
+static int64_t replay_ended(const struct replay *r, const struct replay_process *p)
+{
+    for (const struct summary_program *g = NULL; (g = summary_program_of(r->s, p->p, g)) != NULL;) {
+        int64_t ended = replay_time(r, p->p->node, saturate_add(p->p->started, g->ran));
+        if (g->state == LAUNCHED_ENDED && ended >= p->end)
+            return ended;
+    }
+    return INT64_MAX;
 }
 
 int replay_find_processes(struct replay *r)
@@ -148,36 +169,24 @@ int replay_find_processes(struct replay *r)
             is.begin = first < is.begin ? first : is.begin;
             is.end = last > is.end ? last : is.end;
         }
-        if ((r->all || p->node == r->node) && (!r->of || p == r->of) && is.begin < INT64_MAX)
-            r->processes[r->process_count++] = is;
+        if ((!r->all && p->node != r->node) || (r->of && p != r->of) || is.begin == INT64_MAX)
+            continue;
+        is.ended = replay_ended(r, &is);
+        r->processes[r->process_count++] = is;
     }
     qsort(r->processes, r->process_count, sizeof *r->processes, by_row);
     return 0;
-}
-
-/*
- * When process `p` had ended for certain, by its node's clock: a program is waited for, from before it began on.
- * INT64_MAX: it is none, or it recorded behind that, and is another one.
- */
-static int64_t replay_ended(const struct replay *r, const struct replay_process *p)
-{
-    for (const struct summary_program *g = NULL; (g = summary_program_of(r->s, p->p, g)) != NULL;) {
-        int64_t ended = replay_time(r, p->p->node, saturate_add(p->p->started, g->ran));
-        if (g->state == LAUNCHED_ENDED && ended >= p->end)
-            return ended;
-    }
-    return INT64_MAX;
 }
 
 /* When a process's streams were closed, as far as it had not ended before; bezeld may have been stopped meanwhile. */
 static void replay_close(void *context, const struct model_process *p, int64_t closed)
 {
     struct replay_process *is = replay_process(context, p->row);
-    int64_t ended = is ? replay_ended(context, is) : INT64_MAX;
-    closed = is && closed != INT64_MAX ? replay_time(context, is->p->node, closed) : closed;
-    closed = ended < closed ? ended : closed;
-    if (is && closed > is->closed)
-        is->closed = closed;
+    if (!is)
+        return;
+    closed = closed != INT64_MAX ? replay_time(context, is->p->node, closed) : closed;
+    closed = is->ended < closed ? is->ended : closed;
+    is->closed = closed > is->closed ? closed : is->closed;
 }
 
 /* The last record up to `since` that a metric has of the node; INT64_MIN: it has none. */
@@ -305,9 +314,8 @@ static void replay_account(struct replay *r, struct replay_gap *g, const struct 
     g->open_where = g->open_where || (lasts && l->state == LIMIT_UNKNOWN);
     bool doubtful = lasts || ((settles || l->state != LIMIT_VIOLATED) && replay_doubts(r, g->gap, r->stepped));
     g->violated = l->violated;
-    int err =
-        replay_take(r->found, g, &r->e.limits[limit],
-                    (struct replay_time){r->stepped, now, l->state, settles, doubtful, l->value});
+    int err = replay_take(r->found, g, &r->e.limits[limit],
+                          (struct replay_time){r->stepped, now, l->state, settles, doubtful, l->value});
     r->err = err ? err : r->err;
 }
 
@@ -315,7 +323,7 @@ static void replay_end_processes(struct replay *r)
 {
     for (size_t i = 0; i < r->process_count; i++) {
         struct replay_process *p = &r->processes[i];
-        if (p->slot < 0 || p->end > r->stepped)
+        if (p->slot < 0 || replay_until(p) > r->stepped)
             continue;
         agent_count_all(r->agent, p->slot, p->records);
         agent_process_remove(r->agent, p->slot);
@@ -341,6 +349,8 @@ void replay_count(struct replay *r, int64_t now)
 static void replay_step(struct replay *r, int64_t now)
 {
     struct policy_measure nothing = {.cpu = NAN, .polls = NAN, .records = NAN};
+    if (now >= r->told)
+        agent_processes_end(r->agent);
     replay_end_processes(r);
     replay_count(r, now);
     r->out = agent_step(r->agent, now, &nothing);
@@ -648,6 +658,20 @@ static int64_t replay_from(const struct replay *r, const struct replay_gap *g)
     return past > 0 ? saturate_add(from, past - every) : from;
 }
 
+/* Until when it is found that a silence in gap `g` was no violation, for its program ended. */
+static int64_t replay_until_known(const struct replay *r, const struct replay_gap *g)
+{
+    int64_t every = r->e.adapt.every, until = g->end;
+    int64_t most = saturate_add(g->end, agent_settling(&r->e, &r->e.limits[g->gap->limit]) + 2 * every);
+    for (size_t i = 0; i < r->process_count; i++) {
+        const struct replay_process *p = &r->processes[i];
+        int64_t gone = p->ended < INT64_MAX && p->end <= g->end ? saturate_add(p->ended, 2 * every) : 0;
+        gone = gone < most ? gone : most;
+        until = gone > until ? gone : until;
+    }
+    return until;
+}
+
 /* Gaps that are near each other, or too many, are judged in one reading. */
 static void replay_node(struct replay *r)
 {
@@ -662,7 +686,8 @@ static void replay_node(struct replay *r)
             if (r->last > r->first && from > r->until && spans < SPANS_MOST)
                 break;
             r->from = from < r->from ? from : r->from;
-            r->until = g->end > r->until ? g->end : r->until;
+            int64_t until = replay_until_known(r, g);
+            r->until = until > r->until ? until : r->until;
         }
         size_t before = r->found->count;
         replay_span(r);
@@ -686,6 +711,7 @@ static void replay_some(struct replay *r)
     }
     if (r->count == 0)
         return;
+    r->told = saturate_sub(summary_property_number(s, RUNDB_ENDED), s->nodes[r->node].ahead);
     r->err = replay_find_processes(r);
     if (!r->err)
         replay_node(r);

@@ -15,6 +15,7 @@ enum { REPLAY_STEPS_MOST = 2000000 };
 struct replay_process {
     const struct summary_process *p;
     int64_t begin, end; /* its first and last record */
+    int64_t ended;      /* a program that the run waited for; INT64_MAX: not known */
     int64_t closed;     /* the latest of its streams; INT64_MIN: not known yet */
     bool lossy;
     int slot; /* of the agent; -1: it is not there */
@@ -53,6 +54,7 @@ struct replay {
     const struct summary_process *of; /* that process alone; NULL: all processes */
     bool looks;                       /* at the value at `until`, and judges no gaps */
     bool gave_up;
+    int64_t told;                 /* when all programs were told to end: silence is no violation from then on */
     int64_t from, until, stepped; /* of the present span, and the latest instant in it */
     struct replay_gap *gaps;      /* of the node, in the order of `begin`; [first, last) are of the span */
     size_t count, first, last;

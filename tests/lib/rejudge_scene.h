@@ -382,13 +382,13 @@ static void watch(struct scene *s)
 
 /* ---- scenes ------------------------------------------------------------------------------------------------------ */
 
-/* A process that hangs ends some time behind its last record, and nobody sees that in a gap. */
+/* A process that hangs ends some time behind its last record, before the run does, and nobody sees that in a gap. */
 static void draw_end(const struct scene *s, struct worker *w, bool hangs)
 {
     w->ends = w->closed = w->times[w->count - 1];
     if (!hangs)
         return;
-    w->ends += draw(2) ? (int64_t)draw(8 * CLOCK_S) : 0;
+    w->ends += draw(2) ? (int64_t)draw((uint64_t)(s->begin + LENGTH - w->ends)) : 0;
     w->closed = w->ends + (int64_t)draw(EVERY);
     for (int i = 0; i < GAPS; i++)
         if (w->closed > s->gap_begin[i] && w->closed < s->gap_end[i])

@@ -43,7 +43,10 @@ static void launch(struct scene *s, struct summary_program programs[WORKERS])
     s->s.program_count = WORKERS;
 }
 
-/* Of one node; else of all, with a worker on each. `late`: bezeld noticed long after it that they had ended. */
+/*
+ * Of one node; else of all, with a worker on each. `late`: they are silent before their ends, as far as they hang, and
+ * bezeld noticed these long after.
+ */
 static void judge_gaps(bool of_one, bool late)
 {
     struct summary_program programs[WORKERS];
@@ -51,7 +54,7 @@ static void judge_gaps(bool of_one, bool late)
     int64_t again = 0, violated = 0;
     for (int run = 0; run < runs(); run++) {
         apart = !of_one;
-        scene_draw(&s, false, false);
+        scene_draw(&s, false, late);
         for (int i = 0; i < WORKERS && late; i++)
             s.workers[i].closed += 10 * CLOCK_S;
         scene_store(&s);
@@ -83,7 +86,7 @@ TEST(a_gap_is_judged_as_if_there_were_none)
     judge_gaps(false, false);
 }
 
-TEST(what_is_behind_the_end_of_a_program_is_known)
+TEST(what_is_around_the_end_of_a_program_is_known)
 {
     judge_gaps(true, true);
     judge_gaps(false, true);
