@@ -7,11 +7,13 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/saturate.h"
+#include "mdr/bounds.h"
 #include "resmgr/agent/agent.h"
 #include "run/rundb/rundb.h"
 #include "run/verdict/rejudge_replay.h"
 #include "run/verdict/verdict.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,6 +254,29 @@ static struct builtin_limit *row_at(struct summary *s, uint32_t node, uint32_t l
 
 /* ---- whether the records suffice --------------------------------------------------------------------------------- */
 
+/* Whether what a firing did (bezeld/node/node_triggers.c) gave `aspect` a mode; a text that is cut off may have. */
+static bool gives_mode(const char *done, const char *aspect)
+{
+    static const char word[] = "aspects ";
+    bool is = strlen(done) >= MESSAGE_TEXT_MAX;
+    for (const char *at = strstr(done, word); at && !is; at = strstr(at, word)) {
+        at += strlen(word);
+        char *pattern = strndup(at, strcspn(at, " "));
+        is = !pattern || fnmatch(pattern, aspect, 0) == 0;
+        free(pattern);
+    }
+    return is;
+}
+
+/* Whether a trigger gave `aspect` a mode: for how long is not known. */
+static bool was_triggered(const struct summary *s, uint32_t node, const char *aspect)
+{
+    bool is = false;
+    for (size_t i = 0; i < s->firing_count && !is; i++)
+        is = s->firings[i].node == node && s->firings[i].done && gives_mode(s->firings[i].done, aspect);
+    return is;
+}
+
 static bool was_steered(const struct summary *s, uint32_t node)
 {
     for (size_t i = 0; i < s->note_count; i++)
@@ -322,8 +347,10 @@ const char *rejudge_why_not(const struct summary *s, const struct experiment *e,
         return "no records tell its value";
     const char *why = l->global ? not_joined(s, e, g) : NULL;
     for (uint32_t node = 0; node < s->node_count && !why; node++)
-        if ((l->global || node == g->node) && was_steered(s, node))
-            why = "an operator switched aspects on or off";
+        if (l->global || node == g->node)
+            why = was_triggered(s, node, m->aspect)               ? "a trigger switched aspects on or off"
+                  : was_steered(s, node) && !rejudge_is_all(s, g) ? "an operator switched aspects on or off"
+                                                                  : NULL;
     for (size_t i = 0; i < s->process_count && !why; i++) {
         const struct summary_process *p = &s->processes[i];
         const struct summary_book *b = l->global || p->node == g->node ? summary_book_of(p, m->aspect) : NULL;

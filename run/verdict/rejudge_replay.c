@@ -312,7 +312,8 @@ static void replay_account(struct replay *r, struct replay_gap *g, const struct 
     bool settles = l->settling > r->was[limit].settling;
     bool lasts = l->state != LIMIT_VIOLATED && l->unjudged > r->was[limit].unjudged; /* too long, or not; or open */
     g->open_where = g->open_where || (lasts && l->state == LIMIT_UNKNOWN);
-    bool doubtful = lasts || ((settles || l->state != LIMIT_VIOLATED) && replay_doubts(r, g->gap, r->stepped));
+    bool doubtful = lasts || replay_is_in_hole(g, r->stepped, now) ||
+                    ((settles || l->state != LIMIT_VIOLATED) && replay_doubts(r, g->gap, r->stepped));
     g->violated = l->violated;
     int err = replay_take(r->found, g, &r->e.limits[limit],
                           (struct replay_time){r->stepped, now, l->state, settles, doubtful, l->value});
@@ -377,26 +378,32 @@ static int64_t replay_lead(const struct experiment *e, const struct experiment_l
                         saturate_add(l->persistence, 2 * e->adapt.every));
 }
 
-/*
- * From when on a lost record can change what is found in gap `g`: the span may begin earlier for another limit. Whether
- * adaptation had settled, and what times between records are compared with, may depend on all of the span.
- */
+/* From when on a lost record can change what is found in gap `g`: the span may begin earlier for another limit. */
 static int64_t replay_matters_from(const struct replay *r, const struct replay_gap *g)
 {
     const struct experiment_limit *l = &r->e.limits[g->gap->limit];
     int64_t from = saturate_add(g->begin, -replay_lead(&r->e, l));
-    bool looks_further = l->kind == LIMIT_HOLD || experiment_metric_is_of_arrivals(&r->e.metrics[l->metric]);
-    return looks_further || from < r->from ? r->from : from;
+    return replay_looks_further(r, l) || from < r->from ? r->from : from;
 }
 
-/* A loss lies behind the packet before it of its stream, and before the end of its own. */
+/*
+ * A loss lies behind the packet before it of its stream, or the begin of its process, and before the end of its own.
+ * All of a gap stays as it is, or a part of one that is all of the limit's time.
+ */
 static void replay_lose(struct replay *r, const struct replay_process *p, int64_t begin, int64_t end)
 {
-    for (size_t i = r->first; i < r->last; i++) {
-        const struct replay_gap *g = &r->gaps[i];
-        const char *aspect = r->e.metrics[r->e.limits[g->gap->limit].metric].aspect;
-        if (summary_book_of(p->p, aspect) && begin < g->end && end > replay_matters_from(r, g))
-            g->gap->why = "records were lost";
+    static const char why[] = "records were lost";
+    int64_t started = replay_time(r, p->p->node, p->p->started);
+    begin = started > begin ? started : begin;
+    for (size_t i = r->first; i < r->last && !r->err; i++) {
+        struct replay_gap *g = &r->gaps[i];
+        if (!summary_book_of(p->p, r->e.metrics[r->e.limits[g->gap->limit].metric].aspect) || begin >= g->end ||
+            end <= replay_matters_from(r, g))
+            continue;
+        if (!rejudge_is_all(r->s, g->gap))
+            g->gap->why = why;
+        else if (!r->again)
+            r->err = replay_add_hole(r, g, begin, end, why);
     }
 }
 
@@ -590,24 +597,36 @@ static void replay_conclude(struct replay *r)
             g->held = g->violated = g->unknown = g->doubtful = g->settling = 0;
         else if (r->gaps[i].open_where)
             g->why = "records have no known value in the field of 'where'";
+        else if (g->doubtful && r->gaps[i].hole_count > 0)
+            g->why = r->gaps[i].holes[0].why;
         else if (g->doubtful)
             g->why = g->sparse ? "between two instants it may have been broken for longer than 'for'"
                                : "a process may have gone on silently behind its last record";
     }
 }
 
-static void replay_span(struct replay *r)
+/* Nothing is known of the span's gaps but their holes. */
+static void replay_start(struct replay *r)
 {
-    struct run_reader *reader = NULL;
-    replay_begin_early(r);
     r->stepped = r->from;
-    struct record_filter filter = replay_filter(r);
     r->out = NULL;
     memset(r->was, 0, sizeof r->was);
-    if ((r->until - r->from) / r->e.adapt.every > STEPS_MOST) {
-        replay_give_up(r, "it is too long");
-        return;
+    for (size_t i = r->first; i < r->last; i++) {
+        struct replay_gap *g = &r->gaps[i];
+        struct history_gap *gap = g->gap;
+        gap->held = gap->violated = gap->unknown = gap->doubtful = gap->settling = 0;
+        gap->worst = NAN;
+        g->open = g->hole = 0;
+        g->violated = 0;
+        g->open_where = false;
     }
+}
+
+static void replay_once(struct replay *r)
+{
+    struct run_reader *reader = NULL;
+    struct record_filter filter = replay_filter(r);
+    replay_start(r);
     r->err = agent_new(&r->e, r->node < r->e.node_count ? r->node : 0, &r->agent); /* any: it judges as all do */
     if (r->err)
         return;
@@ -622,6 +641,26 @@ static void replay_span(struct replay *r)
     free(r->stream_ends);
     r->stream_ends = NULL;
     r->stream_count = 0;
+}
+
+/* Holes may be found behind the time in which they are, so where there are any all is read once more. */
+static void replay_span(struct replay *r)
+{
+    size_t before = r->found->count;
+    replay_begin_early(r);
+    if ((r->until - r->from) / r->e.adapt.every > STEPS_MOST) {
+        replay_give_up(r, "it is too long");
+        return;
+    }
+    r->err = replay_find_all_switched(r);
+    r->again = false;
+    if (!r->err)
+        replay_once(r);
+    r->again = !r->err && replay_sort_holes(r);
+    if (r->again) {
+        r->found->count = before;
+        replay_once(r);
+    }
     replay_conclude(r);
 }
 
@@ -715,6 +754,8 @@ static void replay_some(struct replay *r)
     r->err = replay_find_processes(r);
     if (!r->err)
         replay_node(r);
+    for (size_t i = 0; i < r->count; i++)
+        free(r->gaps[i].holes);
     free(r->processes);
     r->processes = NULL;
 }

@@ -24,6 +24,12 @@ struct replay_process {
     uint64_t records; /* of all aspects, since the span began */
 };
 
+/* Some of a gap's time that is not judged, whatever the value is there. */
+struct replay_hole {
+    int64_t begin, end; /* of the replay's clock */
+    const char *why;
+};
+
 /* A gap, while it is judged. */
 struct replay_gap {
     struct history_gap *gap;
@@ -31,7 +37,9 @@ struct replay_gap {
     int64_t ahead;
     size_t open;      /* its violation that goes on, plus 1; 0: none */
     int64_t violated; /* ns: the limit's sum in the agent, at the latest instant of the gap */
-    bool open_where;  /* records were in the window of which it is not known whether they meet the condition */
+    struct replay_hole *holes;
+    size_t hole_count, hole_room, hole; /* hole: the first that does not lie before the instant */
+    bool open_where; /* records were in the window of which it is not known whether they meet the condition */
 };
 
 /* A time that an instant at its end has judged. */
@@ -53,6 +61,7 @@ struct replay {
     bool all; /* of the nodes, at times of the first one's clock; else of `node` alone, at its own */
     const struct summary_process *of; /* that process alone; NULL: all processes */
     bool looks;                       /* at the value at `until`, and judges no gaps */
+    bool again;                       /* holes are known from a first reading */
     bool gave_up;
     int64_t told;                 /* when all programs were told to end: silence is no violation from then on */
     int64_t from, until, stepped; /* of the present span, and the latest instant in it */
@@ -83,6 +92,28 @@ void replay_read(struct replay *r, struct run_reader *reader);
 /** Adds what time `t` has of gap `g`, and its violations to *f. Returns 0 or BEZEL_ENOMEM. */
 int replay_take(struct replay_found *f, struct replay_gap *g, const struct experiment_limit *l,
                 struct replay_time t) BEZEL_MUST_CHECK;
+
+/**
+ * Whether limit `l` depends on all records before: whether adaptation had settled does, and what times between records
+ * are compared with.
+ */
+bool replay_looks_further(const struct replay *r, const struct experiment_limit *l);
+
+/**
+ * Adds a hole to a gap: records of that time are missing, and the values of two windows behind it may lack them. `why`
+ * is one text for all of its kind. Returns 0 or BEZEL_ENOMEM.
+ */
+int replay_add_hole(const struct replay *r, struct replay_gap *g, int64_t begin, int64_t end,
+                    const char *why) BEZEL_MUST_CHECK;
+
+/** Adds to the gaps of the span those in which an operator had turned the aspect off. Returns 0 or BEZEL_ENOMEM. */
+int replay_find_all_switched(struct replay *r) BEZEL_MUST_CHECK;
+
+/** Puts the holes of the span in order. Returns whether there are any. */
+bool replay_sort_holes(struct replay *r);
+
+/** Whether a hole has some of that time. Times are asked for in their order. */
+bool replay_is_in_hole(struct replay_gap *g, int64_t from, int64_t until);
 
 /** Orders struct replay_gap by their begins. */
 int replay_by_begin(const void *a, const void *b);

@@ -9,11 +9,13 @@
 
 #include "base/clock.h"
 #include "base/saturate.h"
+#include "mdr/bounds.h"
 #include "metric/arrivals.h"
 #include "run/rundb/rundb.h"
 
 #include <fnmatch.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -365,11 +367,10 @@ static void judge_stray(struct verdict *v, const struct summary *s, const struct
     }
 }
 
-/* Whether the file itself asks that records of `aspect` are only counted, until somebody turns it on. */
-static bool is_counted_only(const struct experiment *e, const char *aspect)
+bool verdict_matches(char *const *patterns, const char *aspect)
 {
-    for (char *const *pattern = e->sensing.count; pattern && *pattern; pattern++)
-        if (fnmatch(*pattern, aspect, 0) == 0)
+    for (; patterns && *patterns; patterns++)
+        if (fnmatch(*patterns, aspect, 0) == 0)
             return true;
     return false;
 }
@@ -386,7 +387,7 @@ static uint64_t count_missed(const struct summary *s, const struct experiment *e
     if (book)
         sums = verdict_aspect(s, p, book);
     bool is_overwritten = p->overwrites && p->state != PROCESS_RUNNING && sums.rest > 0;
-    uint64_t unwanted = is_counted_only(e, m->aspect) ? sums.off : 0;
+    uint64_t unwanted = verdict_matches(e->sensing.count, m->aspect) ? sums.off : 0; /* as the file asks */
     *produced = sums.attempts - unwanted;
     return sums.full + sums.window + sums.spool + sums.no_ring + sums.reducer +
            (is_overwritten ? (uint64_t)sums.rest : 0) + sums.off - unwanted;
@@ -449,13 +450,14 @@ static void judge_missed(struct verdict *v, const struct summary *s, const struc
     }
 }
 
-/* Whether a note is about a command by which an operator turned `aspect` off (aspect_steering.c): not even counted. */
-static bool turns_off(const struct summary_note *note, const char *aspect)
+bool verdict_switches(const struct summary_note *note, const char *mode, const char *aspect)
 {
-    const char *words = strcmp(note->code, "BEZEL-STEERED") == 0 ? strstr(note->text, ": aspects off: ") : NULL;
-    char *patterns = words ? strdup(words + strlen(": aspects off: ")) : NULL, *rest = patterns;
-    bool is = false;
-    for (const char *pattern; rest && !is && (pattern = strsep(&rest, " ")) != NULL;)
+    char before[32];
+    int n = snprintf(before, sizeof before, ": aspects %s: ", mode);
+    const char *words = strcmp(note->code, "BEZEL-STEERED") == 0 ? strstr(note->text, before) : NULL;
+    char *patterns = words ? strdup(words + n) : NULL, *rest = patterns;
+    bool is_cut = words && strlen(note->text) >= MESSAGE_TEXT_MAX, is = is_cut && strcmp(mode, "off") == 0;
+    for (const char *pattern; rest && !is && !is_cut && (pattern = strsep(&rest, " ")) != NULL;)
         is = fnmatch(pattern, aspect, 0) == 0;
     free(patterns);
     return is;
@@ -466,7 +468,7 @@ static void find_switched(struct verdict *v, const struct summary *s, const stru
 {
     const char *aspect = e->limits[i].metric < 0 ? NULL : e->metrics[e->limits[i].metric].aspect;
     for (size_t n = 0; aspect && v->limits[i].unjudged > 0 && n < s->note_count; n++)
-        v->limits[i].switched = v->limits[i].switched || turns_off(&s->notes[n], aspect);
+        v->limits[i].switched = v->limits[i].switched || verdict_switches(&s->notes[n], "off", aspect);
 }
 
 static void judge_blurred(struct verdict_limit *v, const struct experiment *e, const struct experiment_limit *l)

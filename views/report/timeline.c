@@ -76,7 +76,7 @@ static const char *gap_cause(const struct report *r, const struct history_gap *g
     if (r->summary->judged_anew)
         return "it is of another file, and nobody judged it during the run";
     if (g->never)
-        return "bezel-resmgr did not judge it";
+        return "bezel-resmgr did not judge it, or never had a value of it";
     if (report_is_global(r, g->limit) && g->restarted)
         return "bezel-resmgr, or the bezeld that records what it judges, was started again";
     if (report_is_global(r, g->limit))
