@@ -137,6 +137,11 @@ int engine_next(struct engine *e, struct engine_message *m)
     return e->ops->next(e, m);
 }
 
+int engine_gone(struct engine *e, uint64_t *n)
+{
+    return e->ops->gone(e, n);
+}
+
 const char *engine_why(const struct engine *e)
 {
     return e->why;

@@ -69,6 +69,9 @@ int engine_last(struct engine *e, const char *key, struct engine_message *m) BEZ
 /** Takes the next message. Returns 1; 0: there are no more as far as the engine says now; or an error. */
 int engine_next(struct engine *e, struct engine_message *m) BEZEL_MUST_CHECK;
 
+/** Of a writer: how many messages the engine had and has no more, as they expired or were deleted. */
+int engine_gone(struct engine *e, uint64_t *n) BEZEL_MUST_CHECK;
+
 const char *engine_why(const struct engine *e);
 
 void engine_close(struct engine *e);

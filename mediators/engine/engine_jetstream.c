@@ -3,7 +3,7 @@
 
 /*
  * A run is one stream of JetStream, "bezel-NAME", with a subject for each key, "bezel.NAME.KEY". In both, bytes that
- * NATS gives a meaning are written as %XX.
+ * NATS gives a meaning are written as =XX; nats-server takes a % in the name of a stream for a format of its own.
  *
  * The library's threads call failed_to_put() alone, under its own lock; it writes `lost` and its text once, under ours.
  */
@@ -26,7 +26,8 @@ enum {
     ESCAPED = 3 * ENGINE_NAME_MAX + 1,
     SUBJECT = 2 * ESCAPED + 8,
     REPLICAS = 3,
-    READERS = 5, /* that are asked for, until one is there */
+    STREAM_MAX = 255, /* bytes: NATS's own limit */
+    READERS = 5,      /* that are asked for, until one is there */
 };
 
 struct jetstream {
@@ -63,7 +64,7 @@ static void escape(const char *text, char out[ESCAPED])
         if (isalnum(*c) || *c == '-' || *c == '_')
             out[n++] = (char)*c;
         else
-            n += (size_t)snprintf(out + n, ESCAPED - n, "%%%02X", *c);
+            n += (size_t)snprintf(out + n, ESCAPED - n, "=%02X", *c);
     out[n] = '\0';
 }
 
@@ -209,7 +210,7 @@ static int make_stream(struct jetstream *e, int servers)
 static int take_state(struct jetstream *e, const jsStreamState *state)
 {
     e->last = state->Msgs ? state->LastSeq : 0;
-    if (state->Msgs && (state->FirstSeq != 1 || state->NumDeleted))
+    if (state->LastSeq != state->Msgs)
         return engine_fail(&e->engine, BEZEL_EMALFORMED,
                            "%" PRIu64 " messages of the run have expired at the engine, or are deleted",
                            state->LastSeq - state->Msgs);
@@ -259,6 +260,8 @@ static int open_stream(const struct engine_servers *servers, const char *name, b
     escape(name, escaped);
     snprintf(e->stream, sizeof e->stream, "bezel-%s", escaped);
     snprintf(e->prefix, sizeof e->prefix, "bezel.%s", escaped);
+    if (strlen(e->stream) > STREAM_MAX)
+        return engine_fail(&e->engine, BEZEL_EINVAL, "the name is too long for NATS: give a shorter one (--name)");
     int err = connect_to(e, servers);
     if (!err)
         err = find_stream(e, name, writes, servers->count);
@@ -357,5 +360,16 @@ static int next(struct engine *engine, struct engine_message *m)
     return give(e, m);
 }
 
+static int gone(struct engine *engine, uint64_t *n)
+{
+    struct jetstream *e = (struct jetstream *)engine;
+    jsStreamInfo *info = NULL;
+    jsErrCode code = 0;
+    natsStatus s = js_GetStreamInfo(&info, e->js, e->stream, NULL, &code);
+    *n = s == NATS_OK ? info->State.LastSeq - info->State.Msgs : 0;
+    jsStreamInfo_Destroy(info);
+    return s == NATS_OK ? 0 : fail_at_stream(e, s, code);
+}
+
 static const char *const schemes[] = {"nats://", "tls://", NULL};
-const struct engine_ops engine_jetstream = {schemes, open_stream, put, flush, last, next, close_stream};
+const struct engine_ops engine_jetstream = {schemes, open_stream, put, flush, last, next, gone, close_stream};

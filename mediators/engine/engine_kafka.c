@@ -66,15 +66,18 @@ static bool note(struct kafka *k, const void *key, size_t n, int64_t offset)
 
 /* ---- connecting -------------------------------------------------------------------------------------------------- */
 
-static void name_topic(const char *name, char topic[TOPIC_MAX + 1])
+/* Returns whether the topic has room for the name. */
+static bool name_topic(const char *name, char topic[TOPIC_MAX + 1])
 {
     size_t n = (size_t)snprintf(topic, TOPIC_MAX + 1, "bezel-");
-    for (const unsigned char *c = (const unsigned char *)name; *c && n + 3 < TOPIC_MAX; c++)
+    const unsigned char *c = (const unsigned char *)name;
+    for (; *c && n + 3 <= TOPIC_MAX; c++)
         if (isalnum(*c) || *c == '-' || *c == '.')
             topic[n++] = (char)*c;
         else
             n += (size_t)snprintf(topic + n, TOPIC_MAX + 1 - n, "_%02X", *c);
     topic[n] = '\0';
+    return !*c;
 }
 
 /* Called within rd_kafka_poll() and rd_kafka_flush(), by the caller's thread. */
@@ -240,7 +243,8 @@ static int open_topic(const struct engine_servers *servers, const char *name, bo
     for (int i = 0; i < servers->count; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? "," : "",
                  servers->urls[i] + strlen("kafka://"));
-    name_topic(name, k->topic);
+    if (!name_topic(name, k->topic))
+        return engine_fail(&k->engine, BEZEL_EINVAL, "the name is too long for Kafka: give a shorter one (--name)");
     const struct engine_setting settings[] = {{"bootstrap.servers", list},
                                               {"client.id", "bezel"},
                                               {"group.id", "bezel"},
@@ -334,5 +338,13 @@ static int next(struct engine *engine, struct engine_message *m)
     return err ? err : give(k, m);
 }
 
+static int gone(struct engine *engine, uint64_t *n)
+{
+    struct kafka *k = (struct kafka *)engine;
+    int err = measure(k);
+    *n = err ? 0 : (uint64_t)k->first;
+    return err;
+}
+
 static const char *const schemes[] = {"kafka://", NULL};
-const struct engine_ops engine_kafka = {schemes, open_topic, put, flush, last, next, close_topic};
+const struct engine_ops engine_kafka = {schemes, open_topic, put, flush, last, next, gone, close_topic};

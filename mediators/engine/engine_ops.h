@@ -31,6 +31,7 @@ struct engine_ops {
     int (*flush)(struct engine *e);
     int (*last)(struct engine *e, const char *key, struct engine_message *m);
     int (*next)(struct engine *e, struct engine_message *m);
+    int (*gone)(struct engine *e, uint64_t *n);
     void (*close)(struct engine *e);
 };
 

@@ -57,6 +57,7 @@ struct publish {
     bool over;       /* the reader has sent all; ... */
     bool whole;      /* ... and the run is over */
     uint64_t cut;    /* files that are damaged, or left out: they are not handed on whole */
+    uint64_t gone;   /* messages that the engine has no more */
     bool asked;      /* the reader was asked for no more than what is stored */
     bool connected;  /* a session was, so far */
     int64_t end_at;  /* when it gives up, once it is to end; 0: it is not */
@@ -290,6 +291,8 @@ static int session(struct publish *p)
     }
     if (!err)
         err = fail_at_engine(p, engine_flush(p->engine));
+    if (!err)
+        err = fail_at_engine(p, engine_gone(p->engine, &p->gone));
     stop_reader(p);
     engine_close(p->engine);
     p->engine = NULL;
@@ -314,6 +317,15 @@ static int end(const struct publish *p, int err)
         log_error("BEZEL-ENGINE-CUT",
                   "%s has %s files of run %s as they are here, damaged, or only in part; 'bezel verify %s' names them",
                   p->o->url, units_count(damaged).s, p->o->name, p->o->run);
+        return EXIT_FAILED;
+    }
+    if (!err && p->gone > 0) {
+        log_error(
+            "BEZEL-ENGINE-GONE",
+            "%s has lost %s messages of run %s, which expired there or were deleted: the run cannot be made again "
+            "from there; the run directory has all of it: remove what the engine has of it, or run bezel-engine "
+            "--to %s --name NAME %s with another name",
+            p->o->url, units_count(p->gone).s, p->o->name, p->o->url, p->o->run);
         return EXIT_FAILED;
     }
     if (!err && p->whole)
