@@ -504,7 +504,7 @@ TEST(marks_are_counted_once_and_no_link_is_followed)
     struct procstat self;
     fixture_open(&f);
     assert_true(procstat_read(0, &self));
-    const struct segment_launcher launcher = {.pid = getpid(), .start_time = self.start_time};
+    const struct segment_launcher launcher = {getpid(), geteuid(), self.start_time, procstat_namespace()};
     int before = open(".", O_PATH | O_CLOEXEC);
     assert_int_equal(chdir(f.dir), 0);
     for (int i = 0; i < 3; i++)
