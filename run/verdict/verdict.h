@@ -215,10 +215,13 @@ int64_t verdict_row_unheard(const struct verdict *v, const struct summary *s, co
 bool verdict_lacks_node(const struct verdict *v, const struct summary *s, const struct experiment *e);
 
 /**
- * For how long `o` was open, ns: to the end of its process, or to the last that is known of its node; until the run
- * began to end, at most, since the end is no violation. 0: since when is not known. Pure.
+ * Until when `o` was open, run's time: to the end of its process, or to the last that is known of its node; until the
+ * run began to end, at most, since the end is no violation. Its node is one of `s`. Pure.
  */
-int64_t verdict_open_ns(const struct verdict *v, const struct summary *s, const struct builtin_open *o);
+int64_t verdict_open_until(const struct summary *s, const struct builtin_open *o);
+
+/** For how long, ns; 0: since when is not known. Pure. */
+int64_t verdict_open_ns(const struct summary *s, const struct builtin_open *o);
 
 /** The field that has how long `o` was open, had it an end: of a receiver, which waits, `waited`; static. Pure. */
 const char *verdict_open_field(const struct summary *s, const struct builtin_open *o);

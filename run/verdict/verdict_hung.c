@@ -13,6 +13,7 @@
 #include "base/saturate.h"
 #include "metric/arrivals.h"
 #include "resmgr/agent/agent.h"
+#include "run/rundb/rundb.h"
 
 #include <math.h>
 #include <signal.h>
@@ -134,13 +135,18 @@ static void judge_silent(struct verdict *v, const struct summary *s, const struc
     }
 }
 
-int64_t verdict_open_ns(const struct verdict *v, const struct summary *s, const struct builtin_open *o)
+int64_t verdict_open_until(const struct summary *s, const struct builtin_open *o)
 {
-    if (o->since <= 0 || o->node >= s->node_count)
-        return 0;
     int64_t last = o->state == OPEN_NOW ? s->nodes[o->node].last_at : 0;
     int64_t until = summary_run_time(s, o->node, last > o->at ? last : o->at);
-    return (v->ended != 0 && until > v->ended ? v->ended : until) - summary_run_time(s, o->node, o->since);
+    int64_t ended = saturate_ns(summary_property_number(s, RUNDB_ENDED));
+    return ended != 0 && until > ended ? ended : until;
+}
+
+int64_t verdict_open_ns(const struct summary *s, const struct builtin_open *o)
+{
+    bool is_known = o->since > 0 && o->node < s->node_count;
+    return is_known ? verdict_open_until(s, o) - summary_run_time(s, o->node, o->since) : 0;
 }
 
 const char *verdict_open_field(const struct summary *s, const struct builtin_open *o)
@@ -239,7 +245,7 @@ static void judge_open(struct verdict *v, const struct summary *s, const struct 
         judge_open(v, s, e, i, &e->metrics[experiment_metric_operand(e, m, operand)]);
     for (size_t k = 0; k < s->open_count && m->aspect; k++) {
         const struct builtin_open *o = &s->open_spans[k];
-        int64_t lasted = verdict_open_ns(v, s, o);
+        int64_t lasted = verdict_open_ns(s, o);
         double over = strcmp(o->aspect, m->aspect) == 0 ? (double)lasted - open_matters(is, s, e, i, m, o) : 0;
         if (over <= 0 || over < (double)l->persistence ||
             (double)is->violated + over <= l->tolerance * (double)is->judged)

@@ -6,9 +6,11 @@
 #include "run/verdict/verdict.h"
 #include "tests/lib/sample_run.h"
 #include "tests/lib/test.h"
+#include "views/report/report_causes.h"
 
 #include <math.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct verdict *judge(const struct sample *s, bool running)
@@ -125,6 +127,27 @@ static void add_open(struct sample *s, enum dict_kind kind, double at, int state
     s->summary.open_spans = &is->open;
     s->summary.chosen = &is->held;
     s->summary.open_count = s->summary.chosen_count = 1;
+}
+
+/* Also where records of other threads came behind the latest that is known of it, or its process was seen to end later.
+ */
+TEST(a_wait_was_open_for_as_long_in_its_causes_as_by_the_verdict)
+{
+    for (int left = 0; left < 2; left++) {
+        struct sample s;
+        struct why_limits w = {0};
+        sample_held(&s);
+        s.processes[1].state = left ? PROCESS_ENDED : PROCESS_RUNNING;
+        s.nodes[0].last_at = sample_time(6);
+        add_open(&s, DICT_WAIT, left ? 7 : 5.5, left ? OPEN_LEFT : OPEN_NOW);
+        assert_int_equal(report_why_open(&s.summary, &w), 0);
+        const struct why_open *o = w.open;
+        while (!o->span)
+            o++;
+        assert_int_equal(o->until - o->from, verdict_open_ns(&s.summary, &open_sample.open));
+        assert_int_equal(o->until - o->from, (left ? 4 : 3) * CLOCK_S);
+        free(w.open);
+    }
 }
 
 /*

@@ -17,7 +17,7 @@ const char *report_open_until(const struct report *r, const struct builtin_open 
 
 int64_t report_open_ns(const struct report *r, const struct builtin_open *o)
 {
-    return verdict_open_ns(r->verdict, r->summary, o);
+    return verdict_open_ns(r->summary, o);
 }
 
 static void open_row(struct rows *w, const struct report *r, const void *item)

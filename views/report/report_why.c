@@ -54,7 +54,7 @@ static int64_t end_of(const struct summary *s, const struct summary_process *p, 
         *left = true;
         *(o->state == OPEN_LEFT ? &found : &end) = later(o->state == OPEN_LEFT ? found : end, o->at);
     }
-    return found > INT64_MIN ? found : end; /* the verdict goes by when it was found */
+    return found > INT64_MIN ? found : end;
 }
 
 /* Adds process number `i`, and what is open in it. The end of the run itself is no end that counts. */
@@ -85,6 +85,7 @@ static void add_open(const struct summary *s, size_t i, struct why_limits *w)
         is.reason = o->reason;
         is.thread = (uint32_t)o->thread;
         is.from = summary_run_time(s, p->node, o->since);
+        is.until = verdict_open_until(s, o); /* as the verdict has it */
         is.field = verdict_open_field(s, o);
         w->open[w->open_count++] = is;
     }
