@@ -199,9 +199,12 @@ void bezel_emit_again(struct bezel_aspect *aspect, const uint64_t *values)
 void bezel_span_declare(struct bezel_aspect *aspect)
 {
     uint32_t level = enter_level(CALLERS_STACK);
-    (void)declare_and_ask(aspect);
-    if (level < SENSOR_LEVELS)
+    bool wanted = declare_and_ask(aspect) != BEZEL_DISABLED;
+    if (level < SENSOR_LEVELS) {
+        if (wanted && !sensor_writer(level)->mask)
+            (void)!sensor_claim(level); /* what is refused is counted at the record */
         bezel_leave(sensor_writer(level));
+    }
 }
 
 /* ---- Ahead of time ----------------------------------------------------------------------------------------------- */

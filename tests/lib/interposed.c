@@ -7,7 +7,9 @@
  */
 #include <bezel/sensor.h>
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -17,6 +19,7 @@
 BEZEL_ASPECT(tick, (int64, number, "1"));
 BEZEL_ASPECT(got, (int64, bytes, "B"));
 BEZEL_WAIT(reads, io);
+BEZEL_WAIT(first, other);
 BEZEL_ASPECT(closed, (int64, descriptor, "1"));
 BEZEL_ASPECT(forked, (string, how, ""));
 
@@ -35,6 +38,22 @@ __attribute__((visibility("default"))) int close(int fd)
     return (int)syscall(SYS_close, fd);
 }
 
+/* The thread below is given a ring slowly, which no wait of its own has in it. */
+static bool slow;
+
+__attribute__((visibility("default"))) int fallocate64(int fd, int mode, off64_t at, off64_t bytes)
+{
+    if (slow)
+        sleep(2);
+    return (int)syscall(SYS_fallocate, fd, mode, at, bytes);
+}
+
+static void *wait_first(void *unused)
+{
+    bezel_end(first, bezel_begin(first));
+    return unused;
+}
+
 static void prepare(void)
 {
     bezel_record(forked, bezel_intern("about to"));
@@ -51,6 +70,11 @@ int main(int argc, char **argv)
     int count = argc > 1 ? atoi(argv[1]) : 1;
     for (int i = 0; i < count; i++)
         bezel_record(tick, i);
+    pthread_t thread;
+    slow = true;
+    if (pthread_create(&thread, NULL, wait_first, NULL) == 0)
+        pthread_join(thread, NULL);
+    slow = false;
     pid_t child = fork();
     if (child == 0)
         _exit(0);

@@ -225,7 +225,10 @@ extern "C" {
 /* `begun` of a span that has no place: it is plain, or there was none. */
 enum { BEZEL_SPAN_UNSEEN_ = 1 };
 
-/** Declares `aspect` as its first record would. That chooses the clock: both readings of a span must be of one. */
+/**
+ * Declares `aspect`, and takes a ring for the thread, as its first record would, before a span begins: so the span has
+ * none of that in it, and both readings of it are of the clock that is chosen then.
+ */
 BEZEL_API void bezel_span_declare(struct bezel_aspect *aspect);
 
 /**
@@ -263,6 +266,23 @@ static inline void bezel_received_end_(void)
     }
 }
 
+/* A plain span takes its thread's ring behind its end. */
+static inline void bezel_ready_plain_(struct bezel_aspect *aspect)
+{
+    (void)aspect;
+}
+
+static inline void bezel_ready_long_(struct bezel_aspect *aspect)
+{
+    if (__builtin_expect(!bezel_thread.mask, 0))
+        bezel_span_declare(aspect);
+}
+
+static inline void bezel_ready_receiving_(struct bezel_aspect *aspect)
+{
+    bezel_ready_long_(aspect);
+}
+
 static inline void bezel_drop(bezel_span span)
 {
     if (span.begun > BEZEL_SPAN_UNSEEN_)
@@ -280,6 +300,7 @@ static inline void bezel_drop(bezel_span span)
     {                                                                                                                  \
         bezel_span bezel_span_ = {0, 0};                                                                               \
         if (bezel_span_wanted(&bezel_aspect_##name)) {                                                                 \
+            bezel_ready_##open##_(&bezel_aspect_##name);                                                               \
             bezel_span_.ticks = bezel_ticks();                                                                         \
             bezel_span_.begun = BEZEL_OPEN_##open##_(&bezel_aspect_##name, bezel_span_.ticks);                         \
         }                                                                                                              \
