@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /* The extremes of records that meet the condition of a metric, and last values, read from an ended run. */
+#include "base/clock.h"
 #include "base/grow.h"
+#include "base/saturate.h"
 #include "metric/evaluator.h"
+#include "resmgr/agent/agent.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
 #include "run/verdict/rejudge.h"
@@ -90,19 +93,31 @@ static bool read_arrivals(struct run_reader *reader, int64_t row, const struct e
     return is_whole;
 }
 
+/* A reader of the records of process `p` that metric `m` may have, from time `from` of the run on; NULL: there is none.
+ */
+static struct run_reader *open_records(const char *run, const struct summary *s, const struct experiment_metric *m,
+                                       const struct summary_process *p, int64_t from)
+{
+    struct record_filter filter = RECORD_FILTER_ALL;
+    struct run_reader *reader = NULL;
+    const char *why;
+    filter.node = s->nodes[p->node].name;
+    filter.process = p->name;
+    filter.aspect = m->aspect;
+    filter.from = from > filter.from ? from : filter.from;
+    if ((m->where && experiment_metric_is_of_arrivals(m) && condition_read(m->where, &filter.condition, &why) != 0) ||
+        run_reader_open(run, &filter, &reader) != 0)
+        return NULL;
+    return reader;
+}
+
 static bool find_extremes(const char *run, const struct summary *s, const struct experiment_metric *m,
                           struct summary_chosen *c)
 {
     const struct summary_process *p = &s->processes[c->process];
-    struct record_filter filter = RECORD_FILTER_ALL;
-    struct run_reader *reader;
-    const char *why;
+    struct run_reader *reader = open_records(run, s, m, p, INT64_MIN);
     bool is_of_arrivals = experiment_metric_is_of_arrivals(m);
-    filter.node = s->nodes[p->node].name;
-    filter.process = p->name;
-    filter.aspect = m->aspect;
-    if ((m->where && is_of_arrivals && condition_read(m->where, &filter.condition, &why) != 0) ||
-        run_reader_open(run, &filter, &reader) != 0)
+    if (!reader)
         return false;
     bool all = is_of_arrivals ? read_arrivals(reader, p->row, m, c) : read_extremes(reader, p->row, m, c);
     run_reader_close(reader);
@@ -117,20 +132,55 @@ static bool read_chosen(const char *run, struct summary *s, const struct experim
            find_extremes(run, s, &e->metrics[e->limits[c->limit].metric], c);
 }
 
+/*
+ * When process `k` made its last record that meets the condition of limit `i`, on times between such; 0: that is not
+ * known. Looked for is as long before its last record of all as a silence may last.
+ */
+static int64_t find_last(const char *run, const struct summary *s, const struct experiment *e, uint32_t i, size_t k)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
+    const struct summary_process *p = &s->processes[k];
+    const struct summary_book *b = m && m->where && m->aspect ? summary_book_of(p, m->aspect) : NULL;
+    if (!b || b->stored == 0 || m->arrivals == ARRIVALS_NONE || l->compare != COMPARE_AT_MOST)
+        return 0;
+    int64_t silence = saturate_add(agent_settling(e, l), saturate_add(l->persistence, (int64_t)fmin(l->bound, 1e18)));
+    int64_t last = saturate_sub(b->last_ns, saturate_add(silence, CLOCK_S));
+    struct record_item item;
+    struct run_reader *reader = open_records(run, s, m, p, summary_run_time(s, p->node, last));
+    int more = reader && run_reader_look(reader, RUN_READER_ALL) == 0;
+    for (uint64_t n = 0; more == 1 && n <= RECORDS_MOST && (more = run_reader_next(reader, &item)) == 1; n++)
+        if (item.r && item.process->row == p->row)
+            last = saturate_time(item.time) > last ? saturate_time(item.time) : last;
+    bool is_known = reader && more == 0;
+    run_reader_close(reader);
+    return is_known ? last : 0;
+}
+
+/* Adds what is known of chosen records, if that is anything. */
+static int add_chosen(struct summary *s, const struct summary_chosen *c, bool any)
+{
+    if (!any)
+        return 0;
+    if (!grow_by_one(&s->chosen, s->chosen_count, sizeof *s->chosen))
+        return BEZEL_ENOMEM;
+    s->chosen[s->chosen_count++] = *c;
+    return 0;
+}
+
 int rejudge_chosen(const char *run, struct summary *s, const struct experiment *e)
 {
+    int err = 0;
     const char *ended = summary_property(s, RUNDB_ENDED);
     if (!ended || strtoll(ended, NULL, 10) == 0 || s->mirror.partial)
         return 0; /* not all of its records are there */
-    for (uint32_t i = 0; i < e->limit_count; i++)
-        for (size_t p = 0; p < s->process_count; p++) {
+    for (uint32_t i = 0; i < e->limit_count && !err; i++)
+        for (size_t p = 0; p < s->process_count && !err; p++) {
             struct summary_chosen c = {.limit = i, .process = p, .min = NAN, .max = NAN};
-            bool is_chosen;
-            if (isnan(verdict_stray(s, e, i, p, &is_chosen)) || is_chosen || !read_chosen(run, s, e, &c))
-                continue;
-            if (!grow_by_one(&s->chosen, s->chosen_count, sizeof *s->chosen))
-                return BEZEL_ENOMEM;
-            s->chosen[s->chosen_count++] = c;
+            bool is_chosen, is_stray = !isnan(verdict_stray(s, e, i, p, &is_chosen)) && !is_chosen;
+            bool is_read = is_stray && read_chosen(run, s, e, &c);
+            c.last = is_stray == is_read ? find_last(run, s, e, i, p) : 0;
+            err = add_chosen(s, &c, is_read || c.last != 0);
         }
-    return 0;
+    return err;
 }

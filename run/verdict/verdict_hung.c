@@ -77,7 +77,7 @@ static double silence_exceeds(const struct summary *s, const struct experiment *
     const struct summary_process *p = &s->processes[k];
     bool is_jitter = m->arrivals == ARRIVALS_JITTER;
     double usual = (double)m->period;
-    if (l->compare != COMPARE_AT_MOST || m->where || m->arrivals == ARRIVALS_NONE ||
+    if (l->compare != COMPARE_AT_MOST || m->arrivals == ARRIVALS_NONE ||
         (verdict_one_breaks(e, l) && (!is_jitter || m->period > 0)))
         return 0;
     const struct summary_book *book = summary_book_of(p, m->aspect);
@@ -122,7 +122,9 @@ static void judge_silent(struct verdict *v, const struct summary *s, const struc
         const struct summary_process *p = &s->processes[k];
         const struct summary_program *g = killed_program(s, p);
         bool is_looked_at = g || (v->ended != 0 && outlived(v, s, p));
+        const struct summary_chosen *chosen = verdict_chosen(s, i, k);
         int64_t last = is_looked_at ? verdict_end(s, e, i, k) : INT64_MIN;
+        last = last != INT64_MIN && chosen && chosen->last != 0 ? chosen->last : last;
         int64_t end = g ? killed_at(v, s, p, g) : v->ended;
         int64_t silent = last == INT64_MIN ? 0 : saturate_sub(end, summary_run_time(s, p->node, last));
         if (silent <= 0 || !silence_counts(s, e, l, i, k, silent, g ? end : 0) ||

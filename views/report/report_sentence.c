@@ -212,7 +212,10 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
 static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
-    const char *joint = "";
+    int metric = r->experiment->limits[i].metric;
+    const char *joint = "", *silent = metric >= 0 && r->experiment->metrics[metric].where
+                                          ? "made no record that meets 'where'"
+                                          : "was silent";
     if (l->unjudged > 0 && (l->judged > 0 || l->unjudged >= l->total)) {
         say_part(out, &joint, " for %s of %s", units_duration(l->unjudged < l->total ? l->unjudged : l->total).s,
                  units_duration(l->total).s);
@@ -226,11 +229,11 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
     if (l->switched)
         say_part(out, &joint, " while an operator had turned its aspect off");
     if (l->killed)
-        say_part(out, &joint, " for the %s for which a process was silent before it was killed",
-                 units_duration(l->killed).s);
+        say_part(out, &joint, " for the %s for which a process %s before it was killed", units_duration(l->killed).s,
+                 silent);
     if (l->silent)
-        say_part(out, &joint, " for the %s for which a process was silent, until the run ended",
-                 units_duration(l->silent).s);
+        say_part(out, &joint, " for the %s for which a process %s, until the run ended", units_duration(l->silent).s,
+                 silent);
     if (l->endless)
         say_part(out, &joint, " for the %s since a first record, behind which no last one came until the run ended",
                  units_duration(l->endless).s);
