@@ -218,7 +218,7 @@ static void add_complete(struct exposition *x, const struct run_metrics *r)
     const struct verdict *v = r->verdict;
     bool known = v->run == RUN_ENDED && !v->partial &&
                  !verdict_lacks(v, 1U << LACK_BEHIND | 1U << LACK_MISSING | 1U << LACK_CHANGED);
-    bool never = v->run == RUN_RUNNING && verdict_lacks(v, ~0U); /* will they balance */
+    bool never = v->run == RUN_RUNNING && verdict_lacks(v, ~VERDICT_NOT_OF_BOOKS); /* will they balance */
     exposition_states(x, NULL, names, never ? 2 : !known ? 1 : v->balanced ? 0 : 2);
 }
 
