@@ -7,6 +7,7 @@
 #include "sensor/external/notes.h"
 #include "base/clock.h"
 #include "bezel/sensor.h"
+#include "mdr/note.h"
 #include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/test.h"
@@ -233,6 +234,21 @@ TEST(a_program_says_nothing_in_the_name_of_the_monitor)
     assert_string_equal(note_of(&f, "BEZEL-OPEN-SPANS")->text, "for 3 s");
     assert_int_equal(external_note_count(f.external), 3);
     fixture_close(&f);
+}
+
+/* Else a new code would be a program's. */
+TEST(what_libbezel_writes_is_in_the_list_of_its_codes)
+{
+    char code[SEGMENT_CODE_BYTES + 2];
+    int n = 0;
+    FILE *codes = popen("grep -rhoE '\"BEZEL-[A-Z-]+\"' " BEZEL_SOURCE_DIR "/sensor/internal " BEZEL_SOURCE_DIR
+                        "/sensor/shm | tr -d '\"'",
+                        "r");
+    for (; codes && fscanf(codes, "%29s", code) == 1; n++)
+        if (!note_is_libbezels(code))
+            fail_msg("mdr/note.c lacks %s", code);
+    assert_int_equal(pclose(codes), 0);
+    assert_true(n > 12);
 }
 
 static void record_at_odd_times(void *unused)
