@@ -15,6 +15,7 @@
 #define LABELS_SETTER          (&("" BUILTIN_SETTERS(BAR_LABEL))[1])
 #define LABELS_TRIGGER         (&("" BUILTIN_TRIGGERS(BAR_LABEL))[1])
 #define LABELS_OPEN            (&("" BUILTIN_OPENS(BAR_LABEL))[1])
+#define LABELS_ENDING          (&("" BUILTIN_ENDINGS(BAR_LABEL))[1])
 #define LABELS_CONCLUSION      (&("" BUILTIN_CONCLUSIONS(BAR_LABEL))[1])
 
 #define DICTIONARY_INT(name, unit)    INT(name, unit)

@@ -43,7 +43,8 @@
     ASPECT(THREAD,      thread,      "threads",      NODE,   EVERY)                                                    \
     ASPECT(TRIGGER,     trigger,     "triggers",     NODE,   EVERY)                                                    \
     ASPECT(REDUCED,     reduced,     "reductions",   DAEMON, EVERY)                                                    \
-    ASPECT(OPEN,        open,        "open_spans",   NODE,   EVERY) /* a new one is the last: rundb_renew() */
+    ASPECT(OPEN,        open,        "open_spans",   NODE,   EVERY)                                                    \
+    ASPECT(ENDING,      ending,      "endings",      NODE,   EVERY) /* a new one is the last: rundb_renew() */
 
 /*
  * Fields: FIELD or KEY(INT, FLOAT, ENUM or TEXT; name; unit, or labels of an ENUM; a sentence). A time is ns of the
@@ -271,6 +272,13 @@
     FIELD(INT,   since,    "ns",        "when it began; 0: not known")                                                 \
     FIELD(ENUM,  state,    LABELS_OPEN, "see BUILTIN_OPENS")
 
+/** How the daemon stopped observing a process of the SUT; its time is when the daemon found that. */
+#define BUILTIN_ENDING_FIELDS(KEY, FIELD)                                                                              \
+    FIELD(TEXT,  process,  "1",            "name of the process")                                                      \
+    FIELD(INT,   instance, "1",            "of the process")                                                           \
+    FIELD(INT,   seen,     "ns",           "when it was there for certain, the latest; 0: not known")                  \
+    FIELD(ENUM,  way,      LABELS_ENDING,  "see BUILTIN_ENDINGS")
+
 /* Labels of enums that others define, in their order: tests/unit/builtin.c compares them. */
 #define LABELS_STATE   "unknown|held|violated"                           /* enum limit_state */
 #define LABELS_POLICY  "none"                                            /* bezeld adds its own: EXPERIMENT_POLICIES */
@@ -317,6 +325,16 @@
     LABEL(OPEN_LEFT,  "left")
 
 /**
+ * Of a process: not known, for a signal ended it, _exit(2), or an exit that hung for a second (of older libbezel,
+ * always); exit(3) or quick_exit(3); it executed another program; it goes on, and is not observed any more.
+ */
+#define BUILTIN_ENDINGS(LABEL)                                                                                         \
+    LABEL(ENDING_UNKNOWN, "unknown")                                                                                   \
+    LABEL(ENDING_EXIT,    "exit")                                                                                      \
+    LABEL(ENDING_EXEC,    "exec")                                                                                      \
+    LABEL(ENDING_NONE,    "none")
+
+/**
  * Conclusions. Of `load-shedding` aspects of an importance below `floor` are only counted. Of `saturated` `floor` is
  * the index of the knob, `needed` the value of the limit's metric, and `budget` the value where the knob's range ends.
  */
@@ -336,6 +354,7 @@ enum builtin_poller { BUILTIN_POLLINGS(BUILTIN_LABEL_ENUM) };
 enum builtin_setter { BUILTIN_SETTERS(BUILTIN_LABEL_ENUM) };
 enum builtin_trigger_event { BUILTIN_TRIGGERS(BUILTIN_LABEL_ENUM) };
 enum builtin_open_state { BUILTIN_OPENS(BUILTIN_LABEL_ENUM) };
+enum builtin_ending_way { BUILTIN_ENDINGS(BUILTIN_LABEL_ENUM) };
 enum builtin_conclusion_kind { BUILTIN_CONCLUSIONS(BUILTIN_LABEL_ENUM) };
 
 #define BUILTIN_ENUM(NAME, name, table, owner, rows) BUILTIN_##NAME,

@@ -141,6 +141,14 @@ static void observe_open_span(void *context, const struct external_process *p, c
                                                  .state = states[span->state]});
 }
 
+static void observe_ending(void *context, const struct external_process *p, enum builtin_ending_way way)
+{
+    own_trace_record_ending(
+        ((struct node *)context)->own_trace,
+        &(struct builtin_ending){
+            .process = p->name, .instance = (int64_t)p->at->instance, .seen = p->seen, .way = (int)way});
+}
+
 static bool is_blind(const struct node *n, const struct external_process *p, uint32_t id)
 {
     return p->at->disbelieved || aspect_steering_blinds(&n->aspect_steering, p->at->dict->aspects[id - 1].name);
@@ -275,5 +283,6 @@ struct external_observer node_observer(struct node *n)
                                       observe_taken,
                                       agent_wants_stored(n->agent) ? observe_stored : NULL,
                                       observe_reduces,
-                                      observe_open_span};
+                                      observe_open_span,
+                                      observe_ending};
 }

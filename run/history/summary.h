@@ -105,6 +105,8 @@ struct summary_process {
     const char *name, *executable;
     int64_t started;
     enum message_process_state state; /* as the external sensor last saw it */
+    struct builtin_ending ending; /* the last that its bezeld told; .at 0: nothing, it observes it still or was killed,
+                                     or is of an older version */
     uint64_t unfinished; /* lost: records begun but not completed when it was killed; known when it is not RUNNING */
     uint64_t unobserved; /* processes that it forked and that were not observed: their records are unknown */
     uint64_t discarded;  /* not stored, by ordinals: the sum of its streams' events_discarded */

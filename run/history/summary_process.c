@@ -210,6 +210,17 @@ static void load_thinned(struct summary_loading *l)
         add_lost_by_collector(&l->summary.processes[i]);
 }
 
+static void take_ending(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_process *p = summary_process_at(l, s, 0);
+    int way = sqlite3_column_int(s, 3);
+    if (p)
+        p->ending = (struct builtin_ending){.node = p->node,
+                                            .at = summary_ns(s, 1),
+                                            .seen = summary_ns(s, 2),
+                                            .way = way > ENDING_UNKNOWN && way <= ENDING_NONE ? way : ENDING_UNKNOWN};
+}
+
 _Static_assert(sizeof RUNDB_REDUCED == 19, "the numbers in the query begin there");
 
 void summary_load_processes(struct summary_loading *l)
@@ -244,6 +255,10 @@ void summary_load_processes(struct summary_loading *l)
                  " GROUP BY processes.id, aspect",
                  take_reduced);
     load_thinned(l);
+    summary_each(l,
+                 "SELECT processes.id, max(at), seen, way FROM endings e JOIN processes ON processes.node = e.node"
+                 " AND processes.instance = e.instance GROUP BY processes.id",
+                 take_ending);
 }
 
 #define DECLARED "5" /* SET_BY_NONE */

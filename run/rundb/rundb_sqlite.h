@@ -15,7 +15,7 @@
 
 enum {
     RUNDB_APPLICATION = 0x425A4C46, /* "BZLF" */
-    RUNDB_VERSION = 20,             /* of the schema: each one has one table more, the last of mdr/builtin.h */
+    RUNDB_VERSION = 21,             /* of the schema: each one has one table more, the last of mdr/builtin.h */
     RUNDB_VERSION_READ = 16,        /* the oldest one that is read */
     RUNDB_BUSY_MS = 5000,           /* ms to wait for other users of the database */
     RUNDB_SERVE_BUSY_MS = 100,      /* the same in the collector, whose packets wait meanwhile */

@@ -50,6 +50,7 @@ struct verdict_limit {
     bool switched;           /* over all nodes: an operator turned its aspect off, so that nobody counted */
     int64_t killed;  /* over all nodes: for how long a process was silent before a signal killed it, which may break the
                         limit, and is not judged; most; 0: none was */
+    int64_t perhaps; /* likewise: before one ended that no exit ended, and that perhaps was killed */
     int64_t silent;  /* likewise: for how long one was silent that still was when the run began to end */
     int64_t endless; /* of an interval: for how long, to the end of the run, first records came and no last one; 0 */
     const struct summary_note *unseen; /* over all nodes: it says that records of its aspect are missing, which no
@@ -188,6 +189,12 @@ struct verdict {
  * verdict_free(), or BEZEL_ENOMEM. Pure.
  */
 int verdict_new(const struct summary *s, const struct experiment *e, bool running, struct verdict **v) BEZEL_MUST_CHECK;
+
+/**
+ * Until when process `p` was there, on its node's clock: exactly, if the run started it, and it recorded at once, else
+ * as it was seen for certain; INT64_MIN: it is not known. Pure.
+ */
+int64_t verdict_there_until(const struct summary *s, const struct summary_process *p);
 
 /** For how long nothing may come of a node while nothing is amiss, ns: it records at every second or sampling instant,
  * and that is stored and read a little later. Pure. */

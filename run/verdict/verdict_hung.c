@@ -20,23 +20,52 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* Whether process `p` is a program that a signal ended, other than those by which a program is asked to end. */
-static const struct summary_program *killed_program(const struct summary *s, const struct summary_process *p)
+/* The program that process `p` was when the run started it, and whose end is known; NULL: it is none. */
+static const struct summary_program *program_of(const struct summary *s, const struct summary_process *p)
 {
-    for (const struct summary_program *g = NULL; (g = summary_program_of(s, p, g)) != NULL;) {
-        int by = g->state == LAUNCHED_ENDED && WIFSIGNALED(g->status) ? WTERMSIG(g->status) : 0;
-        if (by && by != SIGTERM && by != SIGINT)
-            return g;
-    }
-    return NULL;
+    const struct summary_program *g = summary_program_of(s, p, NULL);
+    while (g && g->state != LAUNCHED_ENDED)
+        g = summary_program_of(s, p, g);
+    return g;
 }
 
-/* When program `g` was killed, or the run began to end before: that it is silent then is what it was told to be. */
-static int64_t killed_at(const struct verdict *v, const struct summary *s, const struct summary_process *p,
-                         const struct summary_program *g)
+int64_t verdict_there_until(const struct summary *s, const struct summary_process *p)
 {
-    int64_t at = summary_run_time(s, p->node, saturate_add(p->started, g->ran));
-    return v->ended != 0 && v->ended < at ? v->ended : at;
+    const struct summary_program *g = program_of(s, p);
+    const struct builtin_ending *is = &p->ending;
+    int64_t end = g ? saturate_add(p->started, g->ran) : INT64_MIN; /* it ran for longer, as it records from then on */
+    bool is_late = is->at != 0 && (!g || is->way == ENDING_EXEC || end > is->at);
+    return !is_late ? end : is->seen != 0 ? is->seen : INT64_MIN;
+}
+
+/* How process `p` ended, as the silence before its end is to be taken. */
+enum hung_end {
+    HUNG_NOT,     /* by itself, or nothing is known */
+    HUNG_PERHAPS, /* a signal may have ended it, by which a program is not asked to end */
+    HUNG_KILLED,  /* it did */
+    HUNG_STAYS    /* it still was there when the run began to end */
+};
+
+static enum hung_end hung_end_of(const struct verdict *v, const struct summary *s, const struct summary_process *p)
+{
+    const struct summary_program *g = program_of(s, p);
+    const struct builtin_ending *is = &p->ending;
+    const char *by = summary_property(s, "ended_by");
+    int64_t found = is->at != 0 ? is->at : INT64_MAX, end = g ? saturate_add(p->started, g->ran) : INT64_MAX;
+    bool is_later = v->ended != 0 && summary_run_time(s, p->node, end < found ? end : found) >= v->ended;
+    bool is_own = g || (is->way == ENDING_EXIT && summary_run_time(s, p->node, is->seen) < v->ended);
+    int signal = g && WIFSIGNALED(g->status) ? WTERMSIG(g->status) : 0;
+    if (is->at != 0 && is->way == ENDING_EXEC)
+        return HUNG_NOT;
+    if (signal && signal != SIGTERM && signal != SIGINT)
+        return HUNG_KILLED;
+    if (!g && is->at == 0)
+        return v->ended != 0 && p->state == PROCESS_RUNNING ? HUNG_STAYS : HUNG_NOT;
+    if (is_later && by && strcmp(by, "processes") == 0 && is_own)
+        return HUNG_NOT; /* the run ended with it */
+    if (is_later || (is->at != 0 && is->way == ENDING_NONE))
+        return HUNG_STAYS;
+    return g || is->way != ENDING_UNKNOWN ? HUNG_NOT : HUNG_PERHAPS;
 }
 
 /* Whether a silence of so many ns breaks limit `i` by itself, more than all that was judged on `node`. */
@@ -52,17 +81,6 @@ static bool silence_breaks(const struct summary *s, const struct experiment *e, 
                    : m->arrivals == ARRIVALS_JITTER ? (double)(silent - m->period)
                                                     : (double)silent;
     return value > l->bound && !(value <= verdict_judged_worst(s, e, node, i));
-}
-
-/* Whether process `p` still was when the run began to end, as far as is known. */
-static bool outlived(const struct verdict *v, const struct summary *s, const struct summary_process *p)
-{
-    const char *by = summary_property(s, "ended_by");
-    const struct summary_program *g = summary_program_of(s, p, NULL);
-    if (!g)
-        return p->state == PROCESS_RUNNING;
-    return summary_run_time(s, p->node, saturate_add(p->started, g->ran)) >= v->ended &&
-           !(by && strcmp(by, "processes") == 0);
 }
 
 /*
@@ -97,8 +115,8 @@ static bool violated_before(const struct summary *s, uint32_t i, int64_t end)
 
 /*
  * Whether `silent` ns before process `k` was killed, or the run began to end, may break limit `i`: of a killed one also
- * where instants found it violated before `killed`, or it is judged while it lasts; 0: it was not. Other values are
- * known as long as a record is in the window.
+ * where instants found it violated before `killed`; 0: it was not. Instants that did so are taken back where a process
+ * ended soon behind. Other values are known as long as a record is in the window.
  */
 static bool silence_counts(const struct summary *s, const struct experiment *e, const struct verdict_limit *v,
                            uint32_t i, size_t k, int64_t silent, int64_t killed)
@@ -108,30 +126,34 @@ static bool silence_counts(const struct summary *s, const struct experiment *e, 
     bool is_seen = !v->switched && !verdict_is_reduced(&e->metrics[l->metric], &s->processes[k]);
     bool is_hung = is_seen && over > 0 && over >= (double)l->persistence && silent > agent_settling(e, l);
     bool is_found = v->before_end != 0 && violated_before(s, i, killed);
-    return is_hung || (killed != 0 && (is_found || silence_breaks(s, e, i, s->processes[k].node, silent)));
+    return is_hung || (killed != 0 && is_found) ||
+           ((killed != 0 || is_seen) && silence_breaks(s, e, i, s->processes[k].node, silent));
 }
 
 /*
  * The silence before the end of a process is no violation, for it may be its end. Of one that was killed it is not, nor
- * of one that still was when the run began to end: it may have hung. So the limit is not known to have held.
+ * of one that still was when the run began to end: it may have hung. So the limit is not known to have held. What lies
+ * behind the run's beginning to end is no silence: that a process is silent then is what it was told to be.
  */
 static void judge_silent(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
     struct verdict_limit *l = &v->limits[i];
     for (size_t k = 0; k < s->process_count; k++) {
         const struct summary_process *p = &s->processes[k];
-        const struct summary_program *g = killed_program(s, p);
-        bool is_looked_at = g || (v->ended != 0 && outlived(v, s, p));
+        int64_t until = summary_run_time(s, p->node, verdict_there_until(s, p)), last = INT64_MIN;
         const struct summary_chosen *chosen = verdict_chosen(s, i, k);
-        int64_t last = is_looked_at ? verdict_end(s, e, i, k) : INT64_MIN;
+        enum hung_end how = hung_end_of(v, s, p);
+        bool is_open = how == HUNG_STAYS && until == INT64_MIN && p->ending.at == 0;
+        until = v->ended != 0 && (until > v->ended || is_open) ? v->ended : until;
+        if (how != HUNG_NOT && until != INT64_MIN)
+            last = verdict_end(s, e, i, k);
         last = last != INT64_MIN && chosen && chosen->last != 0 ? chosen->last : last;
-        int64_t end = g ? killed_at(v, s, p, g) : v->ended;
-        int64_t silent = last == INT64_MIN ? 0 : saturate_sub(end, summary_run_time(s, p->node, last));
-        if (silent <= 0 || !silence_counts(s, e, l, i, k, silent, g ? end : 0) ||
+        int64_t silent = last == INT64_MIN ? 0 : saturate_sub(until, summary_run_time(s, p->node, last));
+        if (silent <= 0 || !silence_counts(s, e, l, i, k, silent, how == HUNG_STAYS ? 0 : until) ||
             (double)saturate_add(l->violated, silent) <=
                 e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
             continue;
-        int64_t *most = g ? &l->killed : &l->silent;
+        int64_t *most = how == HUNG_STAYS ? &l->silent : how == HUNG_KILLED ? &l->killed : &l->perhaps;
         *most = silent > *most ? silent : *most;
         verdict_doubt_on(v, s, i, p->node);
     }

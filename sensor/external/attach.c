@@ -185,6 +185,17 @@ bool segment_alive(const struct attached *a)
     return segment_process_lives(a->fd, a->pid, a->start_time, segment_pid_is_ours(a));
 }
 
+/* The lock outlasts the old image, and an end takes that before it: then there is none that /proc could name. */
+bool segment_has_executed(const struct attached *a)
+{
+    char path[40], image[1];
+    struct procstat now;
+    snprintf(path, sizeof path, "/proc/%u/exe", (unsigned)a->pid);
+    return segment_pid_is_ours(a) && !segment_is_locked(a->fd, SEGMENT_LOCK_PROCESS) &&
+           readlink(path, image, sizeof image) > 0 && procstat_read((pid_t)a->pid, &now) && !now.ended &&
+           now.start_time == a->start_time;
+}
+
 /* ---- Notices and counts ------------------------------------------------------------------------------------------ */
 
 /* Whether all claimed notices were seen, so that none has to be looked at. */

@@ -115,6 +115,9 @@ void segment_detach(struct attached *a, bool remove);
 /** Whether the process lives: by its lock and, if its pid is of our namespace, by its pid (table in attach.c). */
 bool segment_alive(const struct attached *a);
 
+/** Whether the process, which is not segment_alive(), executes another program, as far as /proc shows it. */
+bool segment_has_executed(const struct attached *a);
+
 /** Whether its pid is of our namespace, and its start time is known, which distinguishes it from a later process of
  * that pid. */
 bool segment_pid_is_ours(const struct attached *a);

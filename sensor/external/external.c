@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "base/sigbus_guard.h"
 #include "mdr/parts.h"
 #include "sensor/external/expiry.h"
@@ -58,12 +59,32 @@ void external_refresh(struct external *x, struct external_process *p)
 
 /* ---- Ends of processes ------------------------------------------------------------------------------------------- */
 
+/* An exit that hangs is none: a process that was there for longer was ended. */
+static enum builtin_ending_way way_of(const struct external_process *p, bool alive)
+{
+    uint64_t exits = atomic_load_explicit(&p->at->segment->exits, memory_order_relaxed); /* relaxed: it has ended */
+    if (alive)
+        return ENDING_NONE;
+    if (exits != 0 && p->seen - saturate_ns((int64_t)exits) < CLOCK_S)
+        return ENDING_EXIT;
+    return segment_has_executed(p->at) ? ENDING_EXEC : ENDING_UNKNOWN;
+}
+
+static void tell_last(struct external *x, struct external_process *p, bool alive, int64_t now)
+{
+    open_spans_last(x, p, !alive, now);
+    p->seen = alive ? now : p->seen;
+    if (x->options.observer.ending && p->role == ROLE_SUT && !p->ending_told && !p->truncated)
+        x->options.observer.ending(x->options.observer.context, p, way_of(p, alive));
+    p->ending_told = true;
+}
+
 static void begin_closing(struct external *x, uint32_t i, enum message_process_state state, int64_t now)
 {
     struct external_process *p = x->processes[i];
     p->left_alive = state == PROCESS_DETACHED && p->role == ROLE_SUT && !x->run_ends;
     window_leave(x->window, p->at->instance, p->left_alive ? WINDOW_LEFT_ALIVE : WINDOW_LEFT);
-    open_spans_last(x, p, state == PROCESS_ENDED, now);
+    tell_last(x, p, state != PROCESS_ENDED, now);
     segment_set_mode(p->at, SEGMENT_DISABLED);
     if (!x->goes_on)
         segment_reset_knobs(p->at);
@@ -296,6 +317,8 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
     }
     if (p->phase == EXTERNAL_LIVE && doubtful && !segment_alive(p->at))
         begin_closing(x, i, PROCESS_ENDED, now); /* first: from here on a read sees all that it wrote */
+    else if (p->phase == EXTERNAL_LIVE && (doubtful || p->at->pidfd >= 0))
+        p->seen = now;
     if (p->phase != EXTERNAL_CLOSED && !p->truncated)
         external_refresh(x, p);      /* also without waiting records: aspects that are only counted have books */
     (void)external_knob_count(x, p); /* takes in new knobs, and notes invalid ones */
@@ -331,12 +354,12 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
 }
 
 /* Before any is closed, as the daemon's own records are of one of these processes, too. */
-static void look_at_open_spans(struct external *x, int64_t now)
+static void tell_last_of_all(struct external *x, int64_t now)
 {
     for (uint32_t i = 0; i < x->process_count; i++) {
         struct external_process *p = x->processes[i];
         if (p && p->phase == EXTERNAL_LIVE)
-            open_spans_last(x, p, !segment_alive(p->at), now);
+            tell_last(x, p, segment_alive(p->at), now);
     }
 }
 
@@ -477,7 +500,7 @@ void external_finish(struct external *x, int64_t now)
         return;
     discover_processes(x, now); /* finds a process that came and went since the last search */
     x->finishing = true;
-    look_at_open_spans(x, now);
+    tell_last_of_all(x, now);
     close_living(x, now);
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/timebase.h"
 #include "mdr/bounds.h"
+#include "mdr/builtin.h"
 #include "mdr/parts.h"
 #include "mdr/uplink/uplink.h"
 #include "sensor/external/aspect_rules.h"
@@ -59,6 +60,8 @@ struct external_process {
     bool left_alive;          /* left as WINDOW_LEFT_ALIVE */
     int64_t closed_at;        /* since when all its packets are acknowledged; 0: not yet */
     int64_t closing_since;
+    int64_t seen;     /* when it lived for certain, the latest; 0: not known */
+    bool ending_told; /* the observer was told how it ended */
     uint64_t unfinished;
     struct message_books_row *closed_rows; /* of a detached process: its counters when its streams were closed ... */
     uint32_t closed_count;                 /* ... in so many rows; closed_rows is NULL where they stay as they are */
@@ -118,6 +121,8 @@ struct external_observer {
     bool (*reduces)(void *context, const struct dict_aspect *aspect);
     /** The state of a wait or long span of `p` that lasts, or lasted, for a second, or was left. */
     void (*open_span)(void *context, const struct external_process *p, const struct external_open_span *span);
+    /** How observing `p` of the SUT ends: once, before its streams are closed. */
+    void (*ending)(void *context, const struct external_process *p, enum builtin_ending_way way);
 };
 
 struct external_options {

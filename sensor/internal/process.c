@@ -5,6 +5,7 @@
  * The segment of this process, from its making to a fork. A failure is final for the process (until a fork makes a new
  * one): retrying on every record would cost the host.
  */
+#include "base/clock.h"
 #include "base/file.h"
 #include "sensor/internal/internal.h"
 
@@ -75,16 +76,20 @@ static bool is_borrowed(void)
     return home && *home != getpid();
 }
 
-/* Removes the segment at exit if no external sensor has read it: it would be litter. */
-static void forget_at_exit(void)
+/* Tells that the process ends by itself. Removes the segment if no external sensor has read it: it would be litter. */
+static void leave_at_exit(void)
 {
     static const uint8_t none[16];
-    if (sensor_process.own.segment && sensor_process.pid == getpid() &&
-        memcmp(sensor_process.own.segment->session, none, sizeof none) == 0) {
-        unlink(sensor_process.own.path);
-        atomic_fetch_or_explicit(&sensor_process.own.segment->unobserved, SEGMENT_UNREAD,
-                                 memory_order_relaxed); /* relaxed: this word alone decides who reads it */
-    }
+    struct segment *s = sensor_process.own.segment;
+    if (!s || sensor_process.pid != getpid())
+        return;
+    atomic_store_explicit(&s->exits, (uint64_t)clock_now(),
+                          memory_order_relaxed); /* relaxed: read when the process has ended */
+    if (memcmp(s->session, none, sizeof none) != 0)
+        return;
+    unlink(sensor_process.own.path);
+    atomic_fetch_or_explicit(&s->unobserved, SEGMENT_UNREAD,
+                             memory_order_relaxed); /* relaxed: this word alone decides who reads it */
 }
 
 /* ---- Fork -------------------------------------------------------------------------------------------------------- */
@@ -148,7 +153,8 @@ bool sensor_hook(void)
         return false;
     if (pthread_atfork(fork_prepare, fork_parent, fork_child) != 0)
         return false;
-    atexit(forget_at_exit);
+    atexit(leave_at_exit);
+    at_quick_exit(leave_at_exit);
     return sensor_process.hooked = true;
 }
 

@@ -6,11 +6,11 @@
  * makes it under a temporary name, locks it, fills the head and links it into place; so a file under its final name has
  * a complete head. It outlives its process, until the external sensor has drained it.
  *
- * The process writes the head, the dictionary, the ring states, heads, counters and open spans. The external sensor
- * writes `session`, `mode`, `enable`, `wake_bit` (which the process clears), `tick_ns`, `counter_left`, `knob_shift`,
- * the bases, the loss causes, the reductions, `open_told`, the tails, and words of slots that it has read, as they are.
- * Processes forked from it add to `unobserved`. Each side treats the other's words as hostile: it checks them before
- * use, and no content makes it crash.
+ * The process writes the head, the dictionary, the ring states, heads, counters, open spans and `exits`. The external
+ * sensor writes `session`, `mode`, `enable`, `wake_bit` (which the process clears), `tick_ns`, `counter_left`,
+ * `knob_shift`, the bases, the loss causes, the reductions, `open_told`, the tails, and words of slots that it has
+ * read, as they are. Processes forked from it add to `unobserved`. Each side treats the other's words as hostile: it
+ * checks them before use, and no content makes it crash.
  *
  * Two locks on the file (fcntl) show who is alive: the process holds byte SEGMENT_LOCK_PROCESS, and the one external
  * sensor that may read holds byte SEGMENT_LOCK_READER.
@@ -189,6 +189,8 @@ struct segment {
     _Atomic uint64_t tick_ns;               /* ns per tick of the clock, times 2^32: for durations; 0: unknown */
     _Atomic uint32_t unobserved;   /* children that record and have no segment, with SEGMENT_READ and _UNREAD */
     _Atomic uint32_t counter_left; /* of clock COUNTER: 1: it is not trusted any more (BEZEL_KERNEL_TIME), for good */
+    _Atomic uint64_t exits; /* ns, CLOCK_MONOTONIC: since when the process is in exit() or quick_exit(); 0: it is not,
+                               or its libbezel does not tell */
 
     alignas(RING_LINE) _Atomic uint32_t dict_used; /* bytes of the dictionary that are complete */
     _Atomic uint32_t ring_changes;                 /* how many times a ring was claimed or released */

@@ -108,6 +108,7 @@ static void add_builtins(struct dictionary *d)
         {"bezel_observation", "0210"},   {"bezel_snapshot", "30010000002"}, {"bezel_setpoints", "00000000"},
         {"bezel_conclusion", "200110"},  {"bezel_exchange", "000000000"},   {"bezel_thread", "3003"},
         {"bezel_trigger", "0230100033"}, {"bezel_reduced", "330000"},       {"bezel_open", "30003302"},
+        {"bezel_ending", "3002"},
     };
     for (uint32_t i = 0; i < sizeof list / sizeof *list; i++)
         add_builtin(d, i + 1, list[i][0], list[i][1]);

@@ -65,7 +65,7 @@ static void open_fixture(struct fixture *f, const struct experiment_rule *expire
 {
     *f = (struct fixture){.options = {.batch = true, .take_all = true, .expire = expire}};
     if (observed)
-        f->options.observer = (struct external_observer){NULL, begin, NULL, watch, show, NULL, NULL, NULL, NULL};
+        f->options.observer = (struct external_observer){NULL, begin, NULL, watch, show, NULL, NULL, NULL, NULL, NULL};
     memset(shown, 0, sizeof shown);
     fixture_open(f);
 }

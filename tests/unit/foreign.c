@@ -122,7 +122,8 @@ TEST_WITH(setup, teardown, another_version_is_named)
 }
 
 #define OLDER                                                                                                          \
-    "DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; DROP TABLE threads; PRAGMA user_version = 16"
+    "DROP TABLE endings; DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; DROP TABLE threads; "      \
+    "PRAGMA user_version = 16"
 
 static void is_read(struct fixture *t)
 {
@@ -148,7 +149,8 @@ static void is_read(struct fixture *t)
 
 TEST_WITH(setup, teardown, formats_before_are_read)
 {
-    change(*test_state, "DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; PRAGMA user_version = 17");
+    change(*test_state, "DROP TABLE endings; DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; PRAGMA "
+                        "user_version = 17");
     is_read(*test_state);
     change(*test_state, OLDER);
     is_read(*test_state);

@@ -46,6 +46,7 @@ static const struct {
     {"bezel_snapshot", "30010000002"}, {"bezel_observation", "0210"},   {"bezel_setpoints", "00000000"},
     {"bezel_conclusion", "200110"},    {"bezel_exchange", "000000000"}, {"bezel_thread", "3003"},
     {"bezel_trigger", "0230100033"},   {"bezel_reduced", "330000"},     {"bezel_open", "30003302"},
+    {"bezel_ending", "3002"},
 };
 
 enum { BUILTINS = sizeof builtin / sizeof *builtin, UNPROVED = sizeof unproved / sizeof *unproved };

@@ -236,7 +236,8 @@ TEST_WITH(begin, end, the_database_is_not_held_before_the_commit)
 /* ---- the original ------------------------------------------------------------------------------------------------ */
 
 #define OLDER                                                                                                          \
-    "DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; DROP TABLE threads; PRAGMA user_version = 16"
+    "DROP TABLE endings; DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; DROP TABLE threads; "      \
+    "PRAGMA user_version = 16"
 
 TEST_WITH(begin, end, an_older_format_is_copied_into_one_of_this)
 {

@@ -20,6 +20,37 @@ static struct verdict *judge(const struct sample *s, bool running)
     return v;
 }
 
+/* Process 1 alone has the aspect of the limit. Its last record is of 5 s after the start, and held the limit. */
+static void make_silent(struct sample *s, enum experiment_metric_kind kind, double bound)
+{
+    static struct summary_chosen chosen;
+    sample_held(s);
+    s->experiment.limit_count = s->summary.limit_count = 1;
+    s->metrics[0].kind = kind;
+    s->metrics[0].arrivals = kind == METRIC_MISSES ? ARRIVALS_NONE : ARRIVALS_TIME;
+    s->metrics[0].period = 200 * CLOCK_MS;
+    s->metrics[0].aspect = (char *)s->books[1][1].name;
+    s->limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .bound = bound};
+    s->rows[0] = sample_row(0, 0, 9, 0);
+    s->rows[0].worst = 20e6;
+    for (size_t p = 0; p < s->summary.process_count; p++)
+        for (size_t b = 0; b < s->processes[p].book_count; b++)
+            if (p != 1 && strcmp(s->processes[p].books[b].name, s->books[1][1].name) == 0)
+                s->processes[p].books[b].attempts = s->processes[p].books[b].stored = 0;
+    s->books[1][1].last_ns = sample_time(5);
+    s->books[1][1].first_ns = sample_time(5) - 10 * CLOCK_MS;
+    chosen = (struct summary_chosen){.process = 1, .min = NAN, .max = NAN};
+    s->summary.chosen = &chosen;
+    s->summary.chosen_count = 1;
+}
+
+static void end_at(struct sample *s, double at)
+{
+    static char ended[32];
+    snprintf(ended, sizeof ended, "%lld", 1700000000 * 1000000000LL + (long long)(at * 1e9));
+    s->properties[2].value = ended;
+}
+
 /*
  * A process made its last record 5 s after the start, and ended 0.9 s later. Times between its records may be 100 ms,
  * and ten periods of 200 ms may be missed; or instants found the limit violated meanwhile, for so many s. It is the
@@ -58,29 +89,14 @@ TEST(the_silence_of_a_killed_process_is_no_end_of_its_own)
         size_t i = k / 2;
         bool some = k % 2;
         struct sample s;
-        sample_held(&s);
-        s.experiment.limit_count = s.summary.limit_count = 1;
-        s.metrics[0].kind = cases[i].kind;
+        make_silent(&s, cases[i].kind, cases[i].bound);
+        s.limits[0].tolerance = cases[i].tolerance;
         s.metrics[0].where = some ? (char *)"number > 1" : NULL;
-        s.metrics[0].arrivals = cases[i].kind == METRIC_MISSES ? ARRIVALS_NONE : ARRIVALS_TIME;
-        s.metrics[0].period = 200 * CLOCK_MS;
         if (cases[i].brief)
             s.metrics[0].window = s.experiment.adapt.every = CLOCK_MS;
-        s.metrics[0].aspect = (char *)s.books[1][1].name;
-        s.limits[0] = (struct experiment_limit){
-            .kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .bound = cases[i].bound, .tolerance = cases[i].tolerance};
-        s.rows[0] = sample_row(0, 0, 9, 0);
         s.rows[0].worst = cases[i].worst;
-        for (size_t p = 0; p < s.summary.process_count; p++)
-            for (size_t b = 0; b < s.processes[p].book_count; b++)
-                if (p != 1 && strcmp(s.processes[p].books[b].name, s.books[1][1].name) == 0)
-                    s.processes[p].books[b].attempts = s.processes[p].books[b].stored = 0;
         s.books[1][1].last_ns = sample_time(some ? 5.85 : 5);
-        s.books[1][1].first_ns = sample_time(5) - 10 * CLOCK_MS;
-        struct summary_chosen chosen = {.process = 1, .min = NAN, .max = NAN}; /* the records held it */
-        chosen.last = some ? sample_time(5) : 0;
-        s.summary.chosen = &chosen;
-        s.summary.chosen_count = 1;
+        s.summary.chosen->last = some ? sample_time(5) : 0;
         s.programs[0] = (struct summary_program){.node = "studio",
                                                  .name = "client.1",
                                                  .pid = s.processes[1].pid,
@@ -88,9 +104,7 @@ TEST(the_silence_of_a_killed_process_is_no_end_of_its_own)
                                                  .status = cases[i].status,
                                                  .ran = sample_time(5.9) - s.processes[1].started};
         s.summary.program_count = 1;
-        char ended[32];
-        snprintf(ended, sizeof ended, "%lld", 1700000000 * 1000000000LL + (long long)(cases[i].ended * 1e9));
-        s.properties[2].value = ended;
+        end_at(&s, cases[i].ended);
         struct history_violation violation = {.begin = sample_time(5), .end = sample_time(5 + cases[i].taken_back)};
         s.summary.violations = &violation;
         s.summary.violation_count = cases[i].taken_back > 0;
@@ -101,6 +115,70 @@ TEST(the_silence_of_a_killed_process_is_no_end_of_its_own)
             assert_int_equal(v->limits[0].killed, 0);
         else
             assert_float_equal((double)v->limits[0].killed / 1e9, fmin(cases[i].ended, 5.9) - 5, 1e-3);
+        verdict_free(v);
+    }
+}
+
+/*
+ * A process made its last record 5 s after the start, of a run of 10 s. Its bezeld saw it `seen` and found its end
+ * `at`. Of one that the run started, its launcher knows for how long it `ran`, from before its first record; 0: it did
+ * not.
+ */
+TEST(a_process_that_the_run_did_not_start_may_have_hung)
+{
+    enum { KILL = SIGKILL, TERM = SIGTERM };
+    static const struct {
+        int way;
+        double at, seen, ran;
+        int status;
+        const char *by;
+        double killed, perhaps, silent; /* s */
+    } cases[] = {{ENDING_UNKNOWN, 7, 6.9, 0, 0, "duration", 0, 1.9, 0},
+                 {ENDING_EXIT, 7, 6.9, 0, 0, "duration", 0, 0, 0},
+                 {ENDING_EXEC, 7, 6.9, 0, 0, "duration", 0, 0, 0},
+                 {ENDING_UNKNOWN, 7, 5.05, 0, 0, "duration", 0, 0, 0}, /* for less than 100 ms for certain */
+                 {ENDING_UNKNOWN, 7, 0, 0, 0, "duration", 0, 0, 0},
+                 {ENDING_UNKNOWN, 0, 0, 0, 0, "duration", 0, 0, 0}, /* of a version that does not tell */
+                 {ENDING_UNKNOWN, 11, 10.9, 0, 0, "duration", 0, 0, 5},
+                 {ENDING_UNKNOWN, 10.1, 9.9, 0, 0, "duration", 0, 0, 4.9},
+                 {ENDING_EXIT, 11, 10.9, 0, 0, "duration", 0, 0, 5},
+                 {ENDING_NONE, 11, 11, 0, 0, "duration", 0, 0, 5},
+                 {ENDING_NONE, 7, 7, 0, 0, "duration", 0, 0, 2}, /* it was left then */
+                 {ENDING_EXIT, 10.1, 9.9, 0, 0, "processes", 0, 0, 0},
+                 {ENDING_EXIT, 11, 10.9, 0, 0, "processes", 0, 0, 5},
+                 {ENDING_UNKNOWN, 10.1, 9.9, 0, 0, "processes", 0, 0, 4.9},
+                 {ENDING_UNKNOWN, 7, 6.9, 6.95, KILL, "duration", 1.95, 0, 0},
+                 {ENDING_UNKNOWN, 5.06, 5.05, 8, KILL, "duration", 0, 0, 0}, /* its first record was 3 s late */
+                 {ENDING_UNKNOWN, 7, 6.9, 9, KILL, "duration", 1.9, 0, 0},
+                 {ENDING_EXEC, 7, 6.9, 9, KILL, "duration", 0, 0, 0},
+                 {ENDING_EXIT, 5.5, 5.4, 11, 0, "duration", 0, 0, 0},
+                 {ENDING_UNKNOWN, 7, 6.9, 6.95, TERM, "duration", 0, 0, 0},
+                 {ENDING_EXIT, 10.1, 9.9, 10.2, 0, "duration", 0, 0, 4.9},
+                 {ENDING_EXIT, 10.1, 9.9, 10.05, 0, "duration", 0, 0, 5},
+                 {ENDING_EXIT, 10.1, 9.9, 10.05, 0, "processes", 0, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        make_silent(&s, METRIC_MAX, 100e6);
+        end_at(&s, 10);
+        s.properties[3].value = cases[i].by;
+        s.processes[1].ending = (struct builtin_ending){.at = cases[i].at > 0 ? sample_time(cases[i].at) : 0,
+                                                        .seen = cases[i].seen > 0 ? sample_time(cases[i].seen) : 0,
+                                                        .way = cases[i].way};
+        s.programs[0] = (struct summary_program){.node = "studio",
+                                                 .pid = s.processes[1].pid,
+                                                 .state = LAUNCHED_ENDED,
+                                                 .status = cases[i].status,
+                                                 .ran = sample_time(cases[i].ran) - s.processes[1].started};
+        s.summary.program_count = cases[i].ran > 0;
+        struct verdict *v = judge(&s, false);
+        const struct verdict_limit *l = &v->limits[0];
+        bool held = cases[i].killed + cases[i].perhaps + cases[i].silent <= 0;
+        if (l->is != (held ? VERDICT_HELD : VERDICT_UNKNOWN) ||
+            fabs((double)l->killed / 1e9 - cases[i].killed) > 1e-3 ||
+            fabs((double)l->perhaps / 1e9 - cases[i].perhaps) > 1e-3 ||
+            fabs((double)l->silent / 1e9 - cases[i].silent) > 1e-3)
+            fail_msg("case %zu: %s, killed %.3f, perhaps %.3f, silent %.3f", i, verdict_name(l->is),
+                     (double)l->killed / 1e9, (double)l->perhaps / 1e9, (double)l->silent / 1e9);
         verdict_free(v);
     }
 }

@@ -299,6 +299,7 @@ static void limit_object(struct rows *w, const struct report *r, const void *ite
     json_bool(j, "skips_records", v->skips);
     json_int(j, "before_end_ns", v->before_end);
     json_int(j, "killed_ns", v->killed);
+    json_int(j, "perhaps_killed_ns", v->perhaps);
     json_int(j, "silent_ns", v->silent);
     json_int(j, "endless_ns", v->endless);
     json_int(j, "open_ns", v->open ? report_open_ns(r, v->open) : 0);

@@ -231,6 +231,9 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
     if (l->killed)
         say_part(out, &joint, " for the %s for which a process %s before it was killed", units_duration(l->killed).s,
                  silent);
+    if (l->perhaps)
+        say_part(out, &joint, " for the %s for which a process %s before it ended without exit(), perhaps killed",
+                 units_duration(l->perhaps).s, silent);
     if (l->silent)
         say_part(out, &joint, " for the %s for which a process %s, until the run ended", units_duration(l->silent).s,
                  silent);
@@ -255,8 +258,8 @@ void report_unknown(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
     bool running = r->verdict->run == RUN_RUNNING;
-    bool is_open = l->unjudged > 0 || l->missed > 0 || l->switched || l->killed || l->silent || l->endless || l->open ||
-                   count_keyless(r, i) > 0 || ((l->blurred || l->unseen) && l->judged > 0);
+    bool is_open = l->unjudged > 0 || l->missed > 0 || l->switched || l->killed || l->perhaps || l->silent ||
+                   l->endless || l->open || count_keyless(r, i) > 0 || ((l->blurred || l->unseen) && l->judged > 0);
     bool so_far = l->judged > 0 && !is_open && !l->strays && l->share <= r->experiment->limits[i].tolerance;
     fprintf(out,
             so_far && r->verdict->partial ? "%s held as far as is known here"

@@ -44,9 +44,7 @@ static int64_t end_of(const struct summary *s, const struct summary_process *p, 
     int64_t end = p->state == PROCESS_RUNNING ? s->nodes[p->node].last_at : INT64_MIN, found = INT64_MIN;
     for (size_t b = 0; b < p->book_count; b++)
         end = p->books[b].stored ? later(end, p->books[b].last_ns) : end;
-    for (const struct summary_program *g = NULL; (g = summary_program_of(s, p, g)) != NULL;)
-        if (g->state == LAUNCHED_ENDED)
-            end = later(end, saturate_add(p->started, g->ran));
+    end = later(end, verdict_there_until(s, p));
     for (size_t k = 0; k < s->open_count; k++) {
         const struct builtin_open *o = &s->open_spans[k];
         if (o->node != p->node || (uint64_t)o->instance != p->instance || o->state == OPEN_ENDED)
