@@ -43,6 +43,13 @@ const rows = (() => {
 
     const wish = (process, aspect, field, more) => ({ process: process.row, stream: -1, aspect, field, key: -1, records: 0, ...more });
 
+    /* Columns of the daemons that a node had one after the other, as those of one. */
+    function joined(pictures) {
+        const all = pictures.flatMap(p => Array.from(p.at, (at, i) => ({ at, p, i }))).sort((a, b) => a.at - b.at);
+        const of = name => all.map(c => c.p[name][c.i]);
+        return { ...pictures[0], at: of("at"), min: of("min"), max: of("max"), last: of("last"), before: pictures.reduce((found, p) => p.before ?? found, null) };
+    }
+
     /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
     /* A row in the page: its element, plot, series, and what it does with their pictures. */
@@ -132,11 +139,13 @@ const rows = (() => {
             if (old.taken && old.series.length === this.series.length)
                 this.take(old.taken.pictures, old.taken.until);
         }
-        /* Each line has one series, by default. */
+        /* Each line has one series, by default, else those that have its place as their `line`. */
         use(pictures) {
-            pictures.forEach((p, i) => {
-                if (p.at && this.lines[i])
-                    this.lines[i].set(p, p.before === undefined ? null : p.before, p.wide);
+            this.lines.forEach((line, place) => {
+                const own = pictures.filter((p, i) => p.at && (this.series[i].line ?? i) === place);
+                const p = own.length > 1 ? joined(own) : own[0];
+                if (p)
+                    line.set(p, p.before === undefined ? null : p.before, p.wide);
             });
         }
     }
@@ -144,13 +153,13 @@ const rows = (() => {
     /* ---- kinds of rows --------------------------------------------------------------------------------------------- */
 
     function limitRow(page, item, limit, index) {
-        const observed = page.catalogue.having("bezel_observation");
-        const lines = observed.map(o => plots.columns(o.process.node.name, o.process.node.index, true));
+        const observed = page.catalogue.having("bezel_observation"), nodes = [...new Set(observed.map(o => o.process.node))];
+        const lines = nodes.map(node => plots.columns(node.name, node.index, true));
         const row = new Row(page, item, {
             unit: limit.unit, lines, under: [plots.spans(page.violations(index))],
             over: [plots.bound(limit.bound, limit.compare, limit.unit)],
         });
-        row.series = observed.map(o => wish(o.process, o.aspect, o.field("value"), { key: index }));
+        row.series = observed.map(o => wish(o.process, o.aspect, o.field("value"), { key: index, line: nodes.indexOf(o.process.node) }));
         /* What it looks back to may have ended before a violation. */
         const explain = v => v && page.explain({ title: limit.text, from: v.from - (limit.window_ns || 0), until: v.to + 1, limit: limit.text });
         row.explainAt = (at, pixel) => {
@@ -169,11 +178,11 @@ const rows = (() => {
         return row;
     }
 
-    /* A metric of a process, of each second. */
+    /* A metric of a process, of each second, as each daemon that the node had says it, by its own numbers of the names. */
     function metricRow(page, item, found, metric) {
-        const names = found.process.strings, key = (names.indexOf(metric.metric) + 1) | (names.indexOf(metric.process) + 1) << 12;
-        const row = new Row(page, item, { unit: metric.unit || null, lines: [plots.columns(metric.metric, found.process.node.index, true)], height: 80 });
-        row.series = [wish(found.process, found.aspect, found.field("value"), { key })];
+        const row = new Row(page, item, { unit: metric.unit || null, lines: [plots.columns(metric.metric, item.node.index, true)], height: 80 });
+        row.series = found.map(o => [o, o.process.strings.indexOf(metric.metric) + 1, o.process.strings.indexOf(metric.process) + 1]).filter(([, name, process]) => name && process)
+            .map(([o, name, process]) => wish(o.process, o.aspect, o.field("value"), { key: name | process << 12, line: 0 }));
         return row;
     }
 
@@ -419,8 +428,8 @@ const rows = (() => {
 
     /* The metrics of a node, of all of its processes. */
     function metricItems(page, node) {
-        const found = page.catalogue.having("bezel_metric", node.name)[0];
-        const metrics = found && page.report ? page.report.metrics.filter(m => m.node === node.name) : [];
+        const found = page.catalogue.having("bezel_metric", node.name);
+        const metrics = found.length && page.report ? page.report.metrics.filter(m => m.node === node.name) : [];
         return metrics.length === 0 ? [] : [{ id: `n${node.row}/metrics`, title: "metrics", kind: "", depth: 1, words: metrics.map(m => m.metric).join(" "), node,
             children: () => metrics.map(m => ({
                 id: `n${node.row}/metrics/${m.metric}/${m.process}`, title: m.metric, kind: m.process, depth: 2, words: `${m.metric} ${m.process}`, node,

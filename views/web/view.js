@@ -105,7 +105,8 @@
     }
 
     page.inspect = (row, from, to) => {
-        const series = row.series[0];
+        const lies = p => p?.at?.some(t => t + p.wide >= from && t <= to);
+        const series = row.series.find((s, i) => s.line !== undefined && lies(row.taken?.pictures[i])) || row.series[0]; /* of the daemon that said it */
         if (!series)
             return;
         const around = aroundWhat(row, series, from, to);
