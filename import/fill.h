@@ -27,7 +27,7 @@ enum {
     FILL_PROCESSES_MAX = 8192,
 };
 
-/** Codes of notes. By the first three there may be records that no books count (verdict_is_uncounted()). */
+/** Codes of notes. By the first three there may be records that no books count (mdr/note.h). */
 #define FILL_LOST     "BEZEL-IMPORT-LOST"
 #define FILL_LEFT_OUT "BEZEL-IMPORT-LEFT-OUT"
 #define FILL_DAMAGED  "BEZEL-IMPORT-DAMAGED"

@@ -6,22 +6,6 @@
 
 /* How often each label of the enums was recorded. */
 
-static const struct summary_process *process_of(const struct report *r, const struct label_statistics *l)
-{
-    for (size_t i = 0; i < r->summary->process_count; i++)
-        if (r->summary->processes[i].row == l->process)
-            return &r->summary->processes[i];
-    return NULL;
-}
-
-static const struct summary_book *book_of(const struct summary_process *p, const struct label_statistics *l)
-{
-    for (size_t i = 0; p && i < p->book_count; i++)
-        if (p->books[i].aspect == l->aspect)
-            return &p->books[i];
-    return NULL;
-}
-
 /* Records whose number has no label, and what was not read. */
 static uint64_t unlabelled(const struct label_statistics *l)
 {
@@ -68,14 +52,29 @@ static void label_row(struct rows *w, const struct report *r, const void *item)
     free(text);
 }
 
+/* Adds those of an aspect: in the JSON a list, where there are any. */
+static void add_of(struct rows *w, const struct report *r, const struct summary_process *p,
+                   const struct summary_book *b)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->labels.count; i++) {
+        const struct label_statistics *l = &r->labels.rows[i];
+        if (l->process != p->row || l->aspect != b->aspect)
+            continue;
+        if (!any)
+            json_array(w->json, "labels");
+        any = true;
+        rows_add(w, label_row, &(struct label_row){p, b, l});
+    }
+    if (any)
+        json_array_end(w->json);
+}
+
 static void add_labels(struct rows *w, const struct report *r)
 {
-    for (size_t i = 0; i < r->labels.count; i++) {
-        const struct summary_process *p = process_of(r, &r->labels.rows[i]);
-        const struct summary_book *b = book_of(p, &r->labels.rows[i]);
-        if (b)
-            rows_add(w, label_row, &(struct label_row){p, b, &r->labels.rows[i]});
-    }
+    for (size_t i = 0; i < r->summary->process_count && r->labels.count; i++)
+        for (size_t k = 0; k < r->summary->processes[i].book_count; k++)
+            add_of(w, r, &r->summary->processes[i], &r->summary->processes[i].books[k]);
 }
 
 const struct rows_section report_labels = {.title = "Labels", .add = add_labels};
@@ -83,17 +82,5 @@ const struct rows_section report_labels = {.title = "Labels", .add = add_labels}
 void report_json_labels(const struct report *r, struct json *j, const struct summary_process *p,
                         const struct summary_book *b)
 {
-    struct rows w = {.report = r, .json = j};
-    bool any = false;
-    for (size_t i = 0; i < r->labels.count; i++) {
-        const struct label_statistics *l = &r->labels.rows[i];
-        if (l->process != p->row || l->aspect != b->aspect)
-            continue;
-        if (!any)
-            json_array(j, "labels");
-        any = true;
-        rows_add(&w, label_row, &(struct label_row){p, b, l});
-    }
-    if (any)
-        json_array_end(j);
+    add_of(&(struct rows){.report = r, .json = j}, r, p, b);
 }
