@@ -62,13 +62,13 @@ struct history_violation {
 struct history_gap {
     uint32_t node, limit;
     int64_t begin, end;
-    int64_t cut;                     /* ns before `begin` that bezeld counted as well: it has a limit observed there */
-    bool restarted;                  /* bezeld was not running; else it did not come to judge */
-    bool early;                      /* programs recorded, and the manager did not judge yet */
-    bool never;                      /* the limit was not judged at any time of the run */
-    bool sparse;                     /* all of the limit's time: records lay between its windows, which are short */
-    bool late;                       /* most of it was unknown, as records came behind the windows that had them */
-    bool judged;                     /* the next three are known, and are the gap */
+    int64_t cut;    /* ns before `begin` that are counted as well, of a time in which the limit was observed */
+    bool restarted; /* bezeld was not running; else it did not come to judge */
+    bool early;     /* programs recorded, and the manager did not judge yet */
+    bool never;     /* the limit was not judged at any time of the run */
+    bool sparse;    /* all of the limit's time: records lay between its windows, which are short */
+    bool late;      /* most of it was unknown, as records came behind the windows that had them */
+    bool judged;    /* the next three are known, and are the gap */
     int64_t held, violated, unknown; /* unknown: there was no value, or: */
     int64_t doubtful;                /* part of unknown that still counts as not judged */
     int64_t settling;                /* another part, in which adaptation settled */

@@ -556,7 +556,7 @@ void rejudge_take_gap(struct summary *s, const struct experiment *e, const struc
     l->violated = saturate_add(l->violated, g->violated);
     l->settling = saturate_add(l->settling, g->settling);
     l->unknown = most(0, l->unknown - g->held - g->violated - g->settling);
-    int64_t cut = l->epoch == 0 && g->cut < e->adapt.every ? g->cut : 0; /* less than between two instants */
+    int64_t cut = g->cut < e->adapt.every ? g->cut : 0; /* less than between two instants */
     l->unjudged = most(0, l->unjudged - (g->end - g->begin + cut - g->doubtful));
 }
 

@@ -163,7 +163,10 @@ static const char *why_unjudged(const struct report *r, const struct builtin_lim
     bool is_known = l->limit >= 0 && l->limit < (int64_t)r->experiment->limit_count; /* run.db may say anything */
     if (is_known && r->experiment->limits[l->limit].persistence > 0)
         return "between two sampling instants it may have been broken for longer than 'for'; shorten adapt.every";
-    return l->epoch == 0 && is_known && report_is_followed(r, l->node, (uint32_t)l->limit, INT64_MIN, INT64_MAX)
+    if (l->epoch > 0)
+        return r->verdict->run != RUN_ENDED ? NULL
+                                            : "messages of bezel-resmgr came late, so when that was is not known";
+    return is_known && report_is_followed(r, l->node, (uint32_t)l->limit, INT64_MIN, INT64_MAX)
                ? "a process began when the one before had ended, and what both made in a window is not known"
                : NULL;
 }
