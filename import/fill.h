@@ -45,6 +45,7 @@ struct fill_totals {
     uint64_t left_out;  /* records for which there was no room or no time */
     uint64_t no_text;   /* values of texts for which the dictionary had no room: they are empty */
     uint64_t cut;       /* texts that were longer than DICT_TEXT_MAX, and were cut */
+    uint64_t alike;     /* aspects that got a number, since names that differ in the source are the same here */
     int64_t begin, end; /* times of the run, of the first and last record or loss; begin > end: there is none */
 };
 
@@ -74,8 +75,8 @@ struct fill_process *fill_process(struct fill_node *node, const char *domain, in
                                   enum message_role role, int64_t at);
 
 /**
- * What records of an aspect look like: `a`, of which names are made such as dictionaries take, and differ. Equal ones
- * are one. NULL where memory is short. Owned by `in`.
+ * What records of an aspect look like: `a`, of which names are made such as dictionaries take, and differ. Those that
+ * are equal in the source are one. NULL where memory is short. Owned by `in`.
  */
 const struct fill_shape *fill_shape(struct fill *in, const struct dict_aspect *a);
 

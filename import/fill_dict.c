@@ -31,6 +31,11 @@ static void clean_name(const char *name, char clean[DICT_NAME_MAX + 1])
     clean[n] = '\0';
 }
 
+static void number_name(char name[DICT_NAME_MAX + 1], const char *base, unsigned number)
+{
+    snprintf(name, DICT_NAME_MAX + 1, "%.*s.%u", DICT_NAME_MAX - SUFFIX_MAX, base, number);
+}
+
 /* The name of field `i`, which no field before it has. */
 static void name_field(const struct dict_aspect *a, uint32_t i, const char *name, char clean[DICT_NAME_MAX + 1])
 {
@@ -51,7 +56,23 @@ static void free_shape(struct fill_shape *s)
         free((char *)(uintptr_t)s->a.fields[i].labels);
     }
     free((char *)(uintptr_t)s->a.name);
+    free(s->source);
     free(s);
+}
+
+/* Keeps the names of the source. False where memory is short. */
+static bool keep_names(struct fill_shape *s, const struct dict_aspect *a)
+{
+    s->source_bytes = strlen(a->name) + 1;
+    for (uint32_t i = 0; i < a->field_count; i++)
+        s->source_bytes += strlen(a->fields[i].name) + 1;
+    char *to = s->source = malloc(s->source_bytes);
+    if (!to)
+        return false;
+    to = stpcpy(to, a->name) + 1;
+    for (uint32_t i = 0; i < a->field_count; i++)
+        to = stpcpy(to, a->fields[i].name) + 1;
+    return true;
 }
 
 /* Returns NULL where memory is short. */
@@ -63,7 +84,7 @@ static struct fill_shape *make_shape(const struct dict_aspect *a)
         return NULL;
     clean_name(a->name, name);
     s->a.kind = a->kind;
-    bool ok = (s->a.name = strdup(name));
+    bool ok = keep_names(s, a) && (s->a.name = strdup(name));
     for (uint32_t i = 0; i < a->field_count && ok; i++) {
         struct dict_field *f = &s->a.fields[i];
         name_field(&s->a, i, a->fields[i].name, name);
@@ -83,15 +104,42 @@ static struct fill_shape *make_shape(const struct dict_aspect *a)
     return s;
 }
 
-static bool is_same_shape(const struct dict_aspect *a, const struct dict_aspect *b)
+static bool is_same_shape(const struct fill_shape *s, const struct fill_shape *t)
 {
-    bool same = a->kind == b->kind && a->field_count == b->field_count && strcmp(a->name, b->name) == 0;
+    const struct dict_aspect *a = &s->a, *b = &t->a;
+    bool same =
+        a->kind == b->kind && s->source_bytes == t->source_bytes && memcmp(s->source, t->source, s->source_bytes) == 0;
     for (uint32_t i = 0; i < a->field_count && same; i++) {
         const struct dict_field *f = &a->fields[i], *g = &b->fields[i];
-        same = f->type == g->type && strcmp(f->name, g->name) == 0 && strcmp(f->unit, g->unit) == 0 &&
-               strcmp(f->labels, g->labels) == 0;
+        same = f->type == g->type && strcmp(f->unit, g->unit) == 0 && strcmp(f->labels, g->labels) == 0;
     }
     return same;
+}
+
+/* The shape of another aspect of the source that has this name; NULL: none has. */
+static const struct fill_shape *name_taken(const struct fill *in, const struct fill_shape *made, const char *name)
+{
+    const struct fill_shape *s = in->shapes;
+    while (s && (strcmp(s->a.name, name) != 0 || strcmp(s->source, made->source) == 0))
+        s = s->next;
+    return s;
+}
+
+/* Gives the aspect a number where one of another name in the source has its name: in all processes the same one. */
+static bool tell_apart(struct fill *in, struct fill_shape *made)
+{
+    char name[DICT_NAME_MAX + 1];
+    const struct fill_shape *s = in->shapes;
+    snprintf(name, sizeof name, "%s", made->a.name);
+    while (s && strcmp(s->source, made->source) != 0)
+        s = s->next;
+    if (s)
+        snprintf(name, sizeof name, "%s", s->a.name);
+    for (unsigned i = 2; name_taken(in, made, name); i++)
+        number_name(name, made->a.name, i);
+    in->totals.alike += !s && strcmp(name, made->a.name) != 0;
+    free((char *)(uintptr_t)made->a.name);
+    return (made->a.name = strdup(name)) != NULL;
 }
 
 const struct fill_shape *fill_shape(struct fill *in, const struct dict_aspect *a)
@@ -100,10 +148,14 @@ const struct fill_shape *fill_shape(struct fill *in, const struct dict_aspect *a
     if (!made)
         return NULL;
     for (struct fill_shape *s = in->shapes; s; s = s->next)
-        if (is_same_shape(&s->a, &made->a)) {
+        if (is_same_shape(s, made)) {
             free_shape(made);
             return s;
         }
+    if (!tell_apart(in, made)) {
+        free_shape(made);
+        return NULL;
+    }
     made->number = in->shape_count++;
     made->next = in->shapes;
     return in->shapes = made;
@@ -148,7 +200,7 @@ static void name_aspect(const struct fill_process *p, const struct fill_shape *s
 {
     snprintf(name, DICT_NAME_MAX + 1, "%s", shape->a.name);
     for (unsigned i = 2; has_name(p, name); i++)
-        snprintf(name, DICT_NAME_MAX + 1, "%s.%u", shape->a.name, i);
+        number_name(name, shape->a.name, i);
 }
 
 static uint32_t add_aspect(struct fill_process *p, const struct fill_shape *shape)

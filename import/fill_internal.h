@@ -20,6 +20,8 @@ enum {
 
 struct fill_shape {
     struct dict_aspect a; /* its texts are the shape's own */
+    char *source;         /* the names of aspect and fields as the source has them, each with its end */
+    size_t source_bytes;
     uint32_t number;
     struct fill_shape *next;
 };

@@ -75,6 +75,11 @@ static void warn_of_parts(const struct ctf_import *c, const struct fill_totals *
     if (c->own)
         log_warn("BEZEL-IMPORT-OWN", "of a trace of Bezel's, the monitor's own records were left out: %" PRIu64,
                  c->own);
+    if (t->alike)
+        log_warn(FILL_FIELDS,
+                 "aspects that got a number, such as NAME.2, since their names in the source differ only in characters "
+                 "that became _ or were cut: %" PRIu64,
+                 t->alike);
     if (t->left_out)
         log_warn(FILL_LEFT_OUT,
                  "%" PRIu64 " records were left out: they had no possible time, or there was no room "
@@ -94,6 +99,9 @@ static void note_parts(const struct ctf_import *c, struct fill_node *node)
     if (t->cut || t->no_text)
         fill_note(node, FILL_FIELDS, "texts that were cut: %" PRIu64 "; missing, for lack of room: %" PRIu64, t->cut,
                   t->no_text);
+    if (t->alike)
+        fill_note(node, FILL_FIELDS, "aspects with a number, since their names were cut or cleaned: %" PRIu64,
+                  t->alike);
     if (t->left_out)
         fill_note(node, FILL_LEFT_OUT, "%" PRIu64 " records were left out: no possible time, or no room", t->left_out);
 }
