@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "import/pairs.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +55,9 @@ struct picl_reading {
 static bool read_number(char **at, int64_t *n)
 {
     char *end;
+    errno = 0;
     *n = strtoll(*at, &end, 10);
-    bool ok = end != *at && (*end == ' ' || *end == '\0');
+    bool ok = end != *at && (*end == ' ' || *end == '\0') && errno == 0;
     *at = end + strspn(end, " ");
     return ok;
 }
@@ -90,14 +93,24 @@ static uint32_t read_types(const char *what, enum dict_type types[WORDS_MAX])
     }
     for (what = strchr(what, '%'); what && n < WORDS_MAX; what = strchr(what, '%')) {
         what += 1 + strspn(what + 1, "0123456789.hl");
-        types[n++] = *what == 's' || *what == 'c'    ? DICT_STRING
-                     : *what && strchr("feg", *what) ? DICT_FLOAT64
-                                                     : DICT_INT64;
+        types[n++] = *what && strchr("feg", *what)   ? DICT_FLOAT64
+                     : *what && strchr("diu", *what) ? DICT_INT64
+                                                     : DICT_STRING;
     }
     return n;
 }
 
-/* Takes the data of a line; those beyond WORDS_MAX are counted. False: there are not as many as it says. */
+/* Whether a word is a number of its type, and one that such a type has. */
+static bool is_of_type(enum dict_type type, const char *word)
+{
+    char *end = NULL;
+    errno = 0;
+    bool too_large = type == DICT_INT64 ? (strtoll(word, &end, 10), errno) : isinf(strtod(word, &end)) && errno;
+    return type == DICT_STRING || (*word && !*end && !too_large);
+}
+
+/* Takes the data of a line; those beyond WORDS_MAX are counted. False: there are not as many as it says, or of another
+ * type. */
 static bool read_data(struct picl_reading *r, char *at, int64_t count, struct line *l)
 {
     enum dict_type types[WORDS_MAX];
@@ -114,15 +127,18 @@ static bool read_data(struct picl_reading *r, char *at, int64_t count, struct li
         at += strspn(at, " ");
         if (!*at)
             return false;
-        if (l->count < WORDS_MAX) {
-            l->types[l->count] = types[i % group];
-            l->words[l->count++] = at;
-        } else {
-            r->p->data++;
-        }
+        char *word = at;
         at += strcspn(at, " ");
         if (*at)
             *at++ = '\0';
+        if (!is_of_type(types[i % group], word))
+            return false;
+        if (l->count < WORDS_MAX) {
+            l->types[l->count] = types[i % group];
+            l->words[l->count++] = word;
+        } else {
+            r->p->data++;
+        }
     }
     return group > 0;
 }
@@ -302,12 +318,16 @@ static bool is_receive(const struct line *l)
 /* Sends have their data at the entry, receives at the exit: the other line says no more. */
 static int take_pair(struct picl_reading *r, const struct line *l)
 {
-    bool entry = l->record == RECORD_ENTRY;
-    if (is_send(l))
-        return entry && l->count >= 3 ? add_message(r, l, DICT_SENT) : 0;
-    if (is_receive(l))
-        return !entry && l->count >= 3 ? add_message(r, l, DICT_RECEIVED) : 0;
-    return take_span(r, l);
+    bool entry = l->record == RECORD_ENTRY, whole = l->count >= 3;
+    if (!is_send(l) && !is_receive(l))
+        return take_span(r, l);
+    if (entry != is_send(l))
+        return 0;
+    for (uint32_t i = 0; i < 3 && whole; i++)
+        whole = l->types[i] == DICT_INT64;
+    if (!whole)
+        return r->p->skipped++, 0;
+    return add_message(r, l, entry ? DICT_SENT : DICT_RECEIVED);
 }
 
 static int take_line(struct picl_reading *r, const struct line *l)
@@ -353,8 +373,11 @@ bool picl_is(const char *path)
 
 static int report_damage(const struct picl_reading *r, const char *path, uint64_t number)
 {
-    log_error("BEZEL-IMPORT-DAMAGED", "%s:%" PRIu64 ": this is no line of PICL: what comes behind is missing", path,
-              number);
+    log_error("BEZEL-IMPORT-DAMAGED",
+              "%s:%" PRIu64
+              ": this is no line of PICL, or a number in it is none, or beyond 64 bits: what comes behind "
+              "is missing: correct it, and import again",
+              path, number);
     fill_note(r->node, FILL_DAMAGED,
               "%.120s has a line that is none of PICL, line %" PRIu64 ", and was not read further", path, number);
     return BEZEL_EMALFORMED;
@@ -364,10 +387,12 @@ static int read_lines(struct picl_reading *r, const char *path, FILE *in)
 {
     static char text[LINE_MAX_BYTES];
     struct line l;
+    off_t taken = 0; /* bytes, but for those behind a NUL */
     int err = 0;
     for (uint64_t number = 1; !err && fgets(text, sizeof text, in); number++) {
-        size_t n = strcspn(text, "\r\n");
-        bool whole = text[n] != '\0' || feof(in);
+        size_t n = strcspn(text, "\r\n"), end = n + (text[n] == '\r');
+        taken += (off_t)strlen(text);
+        bool whole = strcmp(text + end, "\n") == 0 || (text[end] == '\0' && feof(in) && ftello(in) == taken);
         text[n] = '\0';
         if (whole && text[strspn(text, " \t")] == '\0')
             continue;
