@@ -213,9 +213,6 @@ int64_t report_run_time(const struct report *r, uint32_t node, int64_t at);
 /** Until when a wait or long span was open, as far as is known: "until its process ended". */
 const char *report_open_until(const struct report *r, const struct builtin_open *o);
 
-/** For how long, in ns, with the time in which the run ended; `since` must be known. */
-int64_t report_open_ns(const struct report *r, const struct builtin_open *o);
-
 /** The limit's text in the experiment file; "?" if there is no limit `index`. */
 const char *report_limit_text(const struct report *r, int64_t index);
 

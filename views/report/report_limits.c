@@ -62,7 +62,7 @@ static void value_column(struct rows *w, const struct report *r, const struct bu
 static double worst_of(const struct report *r, const struct limit_row *row)
 {
     const struct verdict_limit *v = row->verdict;
-    double open = v->open_breaks ? (double)report_open_ns(r, v->open) : (double)NAN;
+    double open = v->open_breaks ? (double)verdict_open_ns(r->summary, v->open) : (double)NAN;
     return open > row->limit->worst || isnan(row->limit->worst) ? open : row->limit->worst;
 }
 
@@ -305,7 +305,7 @@ static void limit_object(struct rows *w, const struct report *r, const void *ite
     json_int(j, "perhaps_killed_ns", v->perhaps);
     json_int(j, "silent_ns", v->silent);
     json_int(j, "endless_ns", v->endless);
-    json_int(j, "open_ns", v->open ? report_open_ns(r, v->open) : 0);
+    json_int(j, "open_ns", v->open ? verdict_open_ns(r->summary, v->open) : 0);
     json_uint(j, "missed", v->missed);
     json_text(j, "unseen", v->unseen ? v->unseen->text : NULL);
     json_bool(j, "switched_off", v->switched);

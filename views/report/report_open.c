@@ -15,11 +15,6 @@ const char *report_open_until(const struct report *r, const struct builtin_open 
     return r->verdict->run == RUN_RUNNING ? "so far" : "until the run ended";
 }
 
-int64_t report_open_ns(const struct report *r, const struct builtin_open *o)
-{
-    return verdict_open_ns(r->summary, o);
-}
-
 static void open_row(struct rows *w, const struct report *r, const void *item)
 {
     const struct builtin_open *o = item;
@@ -40,7 +35,7 @@ static void open_row(struct rows *w, const struct report *r, const void *item)
     rows_text(w, "span", "aspect", o->aspect);
     rows_text(w, "waits for", "reason", o->reason[0] ? o->reason : NULL);
     rows_known_ns(w, "since", "since_ns", known, known ? report_run_time(r, o->node, o->since) : 0);
-    rows_known_ns(w, "open for", "open_ns", known, known ? report_open_ns(r, o) : 0);
+    rows_known_ns(w, "open for", "open_ns", known, known ? verdict_open_ns(r->summary, o) : 0);
     rows_text(w, "", NULL, report_open_until(r, o));
     json_text(w->json, "state", o->state == OPEN_LEFT ? "left" : o->state == OPEN_ENDED ? "ended" : "open");
 }

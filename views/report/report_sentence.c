@@ -241,8 +241,9 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
         say_part(out, &joint, " for the %s since a first record, behind which no last one came until the run ended",
                  units_duration(l->endless).s);
     if (l->open)
-        say_part(out, &joint, " for the %s for which %s was open, %s", units_duration(report_open_ns(r, l->open)).s,
-                 l->open->aspect, report_open_until(r, l->open));
+        say_part(out, &joint, " for the %s for which %s was open, %s",
+                 units_duration(verdict_open_ns(r->summary, l->open)).s, l->open->aspect,
+                 report_open_until(r, l->open));
     if (l->strays) {
         fputs(joint, out);
         say_stray(r, i, out);
@@ -286,8 +287,8 @@ static void say_broken_limit(const struct report *r, size_t i, FILE *out)
     fprintf(out, infeasible ? "%s cannot hold" : "%s was violated", report_limit_text(r, (int64_t)i));
     say_where(r, i, out);
     if (l->open && !(l->share > 0))
-        fprintf(out, ": %s was open for %s, %s", l->open->aspect, units_duration(report_open_ns(r, l->open)).s,
-                report_open_until(r, l->open));
+        fprintf(out, ": %s was open for %s, %s", l->open->aspect,
+                units_duration(verdict_open_ns(r->summary, l->open)).s, report_open_until(r, l->open));
     else if (!infeasible && l->share <= 0)
         fputs(" at an instant", out); /* which counts no time */
     else
