@@ -219,9 +219,7 @@ static void carry_out(struct node *n, const struct command_request *from, const 
         snapshot_take_answer(n, &command->save, now, r);
         return;
     case VERB_ENDING:
-        agent_processes_end(n->agent);
-        if (n->triggers.set)
-            trigger_processes_end(n->triggers.set);
+        node_processes_end(n);
         return;
     case VERB_DISCARD: /* of a collector */
         return;

@@ -181,6 +181,9 @@ struct external_observer node_observer(struct node *n);
 /** Passes the counters of all watched aspects to the agent (observer.c). */
 void node_count_attempts(struct node *n, int64_t now);
 
+/** The processes are told to end, or have ended: what they made until now is no part of their end (observer.c). */
+void node_processes_end(struct node *n);
+
 /** Passes those that triggers read to the triggers alone: between two sampling instants. */
 void node_count_for_triggers(struct node *n, int64_t now);
 

@@ -250,6 +250,18 @@ void node_count_for_triggers(struct node *n, int64_t now)
     }
 }
 
+void node_processes_end(struct node *n)
+{
+    for (uint32_t i = 0; i < external_process_count(n->external); i++) {
+        const struct external_process *p = external_process(n->external, i);
+        if (p && p->slot >= 0)
+            count_all(n, p);
+    }
+    agent_processes_end(n->agent);
+    if (n->triggers.set)
+        trigger_processes_end(n->triggers.set);
+}
+
 /* Nobody reads its counters behind this, and its node counts its last records, too. */
 static void count_last(struct node *n, int slot)
 {

@@ -347,12 +347,11 @@ void agent_process_remove(struct agent *agent, int slot)
     struct agent_process *p = agent_process(agent, slot);
     if (!p)
         return;
-    bool went_on = p->goes_on && !agent->processes_end;
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
-        limit_judge_drop(&agent->judges[i], &p->runs[i], went_on);
+        limit_judge_drop(&agent->judges[i], &p->runs[i], p->goes_on);
     for (uint32_t i = 0; i < agent->aspects; i++)
         if (p->sources[i].watchers && --agent->node.sources[i].watchers == 0)
-            agent_node_reset(agent, (int)i, went_on);
+            agent_node_reset(agent, (int)i, p->goes_on);
     agent_process_release(p);
     free(p);
     agent->processes[slot] = NULL;
@@ -466,7 +465,7 @@ void agent_count_all(struct agent *agent, int slot, uint64_t attempts)
     struct agent_process *p = agent_process(agent, slot);
     if (!p)
         return;
-    p->goes_on = attempts > p->attempts;
+    p->goes_on = p->goes_on || (attempts > p->attempts && !agent->processes_end);
     p->attempts = attempts;
 }
 

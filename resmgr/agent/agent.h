@@ -185,8 +185,9 @@ const struct knob_controller_setpoint *agent_knob_setpoint(const struct agent *a
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured);
 
 /**
- * The processes were sent SIGTERM. From now on a silent process does not count as hung, however long it takes to end;
- * its silence becomes unknown when it has ended.
+ * The processes were sent SIGTERM, or have ended. From now on a silent process does not count as hung, however long it
+ * takes to end; its silence becomes unknown when it has ended. Call agent_count_all() before: what a process records
+ * from now on is its end, and does not show that it went on.
  */
 void agent_processes_end(struct agent *agent);
 

@@ -35,7 +35,7 @@ struct agent_source {
 struct agent_process {
     char *name;
     int64_t began;     /* all its counters were 0 then; 0: it is not known when */
-    bool goes_on;      /* it has made records since the last step, of whatever aspect */
+    bool goes_on;      /* it has made records since the last step, of whatever aspect; before agent_processes_end() */
     uint64_t attempts; /* in all, as far as agent_count_all() was told */
     struct agent_source sources[EXPERIMENT_METRICS_MAX]; /* by aspect */
     struct evaluator readings[EXPERIMENT_METRICS_MAX];

@@ -36,13 +36,12 @@ static int64_t agent_metric_silence(const struct agent *agent, const struct agen
     return a > b ? a : b;
 }
 
-/* Whether a process makes records of a metric's aspect, or for the node one that has the aspect. Not after SIGTERM:
- * what it records then is its end. */
+/* Whether a process makes records, or for the node one that has a metric's aspect. */
 static bool agent_metric_goes_on(const struct agent *agent, const struct agent_process *p, int metric)
 {
     int aspect = agent->metric_aspect[metric];
-    if (p != &agent->node || agent->processes_end)
-        return p->goes_on && !agent->processes_end;
+    if (p != &agent->node)
+        return p->goes_on;
     if (!agent->experiment->metrics[metric].aspect)
         return agent->operands[metric][0] >= 0 && agent_metric_goes_on(agent, p, agent->operands[metric][0]) &&
                agent_metric_goes_on(agent, p, agent->operands[metric][1]);

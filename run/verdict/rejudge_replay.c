@@ -347,14 +347,22 @@ void replay_count(struct replay *r, int64_t now)
     }
 }
 
+/* All records before `time` have been read. Behind r->told, the counters do not show that a process goes on. */
+static void replay_tell(struct replay *r, int64_t time)
+{
+    for (size_t i = 0; i < r->process_count && time > r->told && !r->ends; i++)
+        agent_count_all(r->agent, r->processes[i].slot, r->processes[i].records);
+    r->ends = r->ends || time > r->told;
+    if (r->ends)
+        agent_processes_end(r->agent);
+}
+
 static void replay_step(struct replay *r, int64_t now)
 {
-    struct policy_measure nothing = {.cpu = NAN, .polls = NAN, .records = NAN};
-    if (now >= r->told)
-        agent_processes_end(r->agent);
+    replay_tell(r, now);
     replay_end_processes(r);
     replay_count(r, now);
-    r->out = agent_step(r->agent, now, &nothing);
+    r->out = agent_step(r->agent, now, &(struct policy_measure){.cpu = NAN, .polls = NAN, .records = NAN});
     for (size_t i = r->first; i < r->last; i++)
         replay_account(r, &r->gaps[i], &r->out->limits[r->gaps[i].gap->limit], now);
     memcpy(r->was, r->out->limits, r->out->limit_count * sizeof *r->was);
@@ -367,6 +375,7 @@ static void replay_advance(struct replay *r, int64_t time)
     int64_t every = r->e.adapt.every;
     while (!r->err && r->stepped < r->until && saturate_add(r->stepped, every) < time)
         replay_step(r, r->stepped + every);
+    replay_tell(r, time);
 }
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
@@ -492,8 +501,7 @@ void replay_read(struct replay *r, struct run_reader *reader)
         if (!more && ++records > RECORDS_MOST)
             break;
     }
-    if (!r->err)
-        replay_advance(r, INT64_MAX);
+    replay_advance(r, INT64_MAX);
     if (!r->err && !r->looks)
         replay_end_processes(r);
     if (records > RECORDS_MOST)
@@ -609,6 +617,7 @@ static void replay_conclude(struct replay *r)
 static void replay_start(struct replay *r)
 {
     r->stepped = r->from;
+    r->ends = false;
     r->out = NULL;
     memset(r->was, 0, sizeof r->was);
     for (size_t i = r->first; i < r->last; i++) {

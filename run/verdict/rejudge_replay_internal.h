@@ -64,6 +64,7 @@ struct replay {
     bool again;                       /* holes are known from a first reading */
     bool gave_up;
     int64_t told;                 /* when all programs were told to end: silence is no violation from then on */
+    bool ends;                    /* the agent has been told that */
     int64_t from, until, stepped; /* of the present span, and the latest instant in it */
     struct replay_gap *gaps;      /* of the node, in the order of `begin`; [first, last) are of the span */
     size_t count, first, last;

@@ -135,6 +135,35 @@ TEST_WITH(NULL, end, what_was_broken_before_the_last_record_of_a_process_stays)
     }
 }
 
+/* It made a record behind the latest step, and nobody had looked for it when it was told to end, or found ended. */
+TEST_WITH(NULL, end, what_was_broken_before_a_record_made_before_the_end_was_told_stays)
+{
+    limits[0] =
+        (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = FPS, .compare = COMPARE_AT_LEAST, .bound = 29};
+    limits[1] =
+        (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = ALL, .compare = COMPARE_AT_LEAST, .bound = 29};
+    for (int i = 0; i < 4; i++) {
+        bool before = i / 2, step = i % 2;
+        begin(POLICY_NONE, 2);
+        struct worker *w = enter(0, 30);
+        go(2 * CLOCK_S, 0);
+        w->interval = 0;
+        agent_count_all(agent, w->slot, w->attempts);
+        go(3 * EVERY, 0);
+        assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+        int64_t violated = now;
+        agent_count_all(agent, w->slot, w->attempts + before);
+        agent_processes_end(agent);
+        agent_count_all(agent, w->slot, w->attempts + 1);
+        go(step ? EVERY : 0, 0);
+        agent_count_all(agent, w->slot, w->attempts + 2);
+        leave(w);
+        for (int l = 0; l < 2; l++)
+            assert_int_equal(out->limits[l].last_violated, before ? violated : 0);
+        end(NULL);
+    }
+}
+
 TEST_WITH(NULL, end, a_hung_process_that_ends_keeps_its_violation)
 {
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
