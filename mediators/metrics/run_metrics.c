@@ -3,6 +3,7 @@
 #include "mediators/metrics/run_metrics.h"
 
 #include "base/saturate.h"
+#include "mdr/manage.h"
 #include "run/read/run_reader.h"
 #include "views/report/report.h"
 
@@ -187,6 +188,7 @@ void run_metrics_free(struct run_metrics *r)
 
 static const char *const run_states[] = {"ended", "running", "aborted", NULL};
 static const char *const verdicts[] = {"held", "unknown", "violated", "infeasible", NULL};
+static const char *const states[] = {"held", "unknown", "violated", NULL}; /* of verdict_now() */
 
 static const char *node_name(const struct run_metrics *r, uint32_t node)
 {
@@ -264,10 +266,8 @@ static void add_limits(struct exposition *x, const struct run_metrics *r)
 static bool is_known(const struct run_metrics *r, const struct builtin_limit *l)
 {
     const struct summary *s = r->summary;
-    if (l->state < 0 || l->state > 2 || l->node >= s->node_count)
-        return false;
-    int64_t at = saturate_add(l->at, s->nodes[l->node].ahead);
-    return !r->running || (s->nodes[l->node].open && saturate_sub(r->now, at) <= verdict_unheard_after(r->experiment));
+    bool is_heard = s->nodes[l->node].open && verdict_row_unheard(r->verdict, s, r->experiment, l) == 0;
+    return !r->running || is_heard;
 }
 
 typedef void add_row(struct exposition *x, const struct run_metrics *r, const struct builtin_limit *l,
@@ -287,8 +287,9 @@ static void add_rows(struct exposition *x, const struct run_metrics *r, add_row 
 static void add_limit_state(struct exposition *x, const struct run_metrics *r, const struct builtin_limit *l,
                             const struct exposition_label *labels)
 {
-    static const char *const states[] = {"unknown", "held", "violated", NULL};
-    exposition_states(x, labels, states, is_known(r, l) ? (size_t)l->state : 0);
+    const struct verdict_limit *v = &r->verdict->rows[l - r->summary->limits];
+    bool has_left = r->running && !r->summary->nodes[l->node].open;
+    exposition_states(x, labels, states, verdict_now(v, has_left ? MESSAGE_LIMIT_UNKNOWN : l->state));
 }
 
 static void add_limit_value(struct exposition *x, const struct run_metrics *r, const struct builtin_limit *l,

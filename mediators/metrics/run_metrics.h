@@ -3,8 +3,8 @@
 
 /**
  * What a run says of itself as metrics of OpenMetrics: verdicts, limits, values, books, costs, clocks, latencies, as
- * its report has them (docs/METRICS.md). While a run goes on, what nobody has said for verdict_unheard_after() is
- * unknown: a limit of a node that is silent does not stay held. One thread; reads files.
+ * its report has them (docs/METRICS.md). While a run goes on, values that nobody has said for verdict_unheard_after()
+ * are unknown. One thread; reads files.
  */
 #ifndef BEZEL_MEDIATORS_METRICS_RUN_METRICS_H
 #define BEZEL_MEDIATORS_METRICS_RUN_METRICS_H

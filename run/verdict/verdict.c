@@ -259,6 +259,7 @@ static struct verdict_limit judge_row(const struct verdict *v, const struct summ
     r.judged = saturate_add(row->held, row->violated);
     r.violated = row->violated;
     int64_t unheard = verdict_row_unheard(v, s, e, row);
+    verdict_doubt(&r, unheard > 0);
     r.unjudged = saturate_add(row->unjudged, unheard);
     r.total = saturate_add(saturate_add(r.judged, row->settling), saturate_add(row->unknown, unheard));
     r.again = judged_again(s, row);
@@ -288,6 +289,7 @@ static struct verdict_limit judge_row(const struct verdict *v, const struct summ
 /* A node that had nothing to judge does not count if another one had. */
 static void join_row(struct verdict_limit *all, const struct verdict_limit *row)
 {
+    all->lasts = row->lasts > all->lasts ? row->lasts : all->lasts;
     if (row->judged <= 0 && row->unjudged <= 0 && row->is == VERDICT_UNKNOWN)
         return;
     bool first = all->nodes++ == 0;
@@ -629,17 +631,19 @@ static void downgrade_uncertain(struct verdict *v, const struct summary *s, cons
 {
     bool uncertain = v->given_up || verdict_lacks(v, VERDICT_DOUBTS), lacks = verdict_lacks_node(v, s, e);
     bool unmanaged = summary_property_number(s, RUNDB_UNMANAGED) != 0;
+    bool lasts = v->given_up || verdict_lacks(v, VERDICT_LASTS) || unmanaged;
     for (size_t i = 0; i < s->limit_count; i++) {
         const struct builtin_limit *l = &s->limits[i];
-        if (is_in_doubt(v, s, e, l->limit, &v->rows[i]) ||
-            (l->epoch > 0 ? uncertain || unmanaged : v->given_up && s->nodes[l->node].open))
-            verdict_doubt(&v->rows[i]);
+        bool in_doubt = is_in_doubt(v, s, e, l->limit, &v->rows[i]);
+        if (in_doubt || (l->epoch > 0 ? uncertain || unmanaged : v->given_up && s->nodes[l->node].open))
+            verdict_doubt(&v->rows[i], in_doubt || lasts);
     }
     verdict_doubt_rows(v, s, e);
     v->is = v->partial && (v->run != RUN_RUNNING || s->mirror.stale) ? VERDICT_UNKNOWN : VERDICT_HELD;
     for (size_t i = 0; i < v->limit_count; i++) {
-        if (is_in_doubt(v, s, e, (int64_t)i, &v->limits[i]) || uncertain || lacks || (unmanaged && e->limits[i].global))
-            verdict_doubt(&v->limits[i]);
+        bool in_doubt = is_in_doubt(v, s, e, (int64_t)i, &v->limits[i]);
+        if (in_doubt || uncertain || lacks || (unmanaged && e->limits[i].global))
+            verdict_doubt(&v->limits[i], in_doubt || lasts || lacks);
         if (v->limits[i].is > v->is)
             v->is = v->limits[i].is;
     }

@@ -59,6 +59,8 @@ struct verdict_limit {
                                           began to end, that broke the limit, or may have; the longest; NULL: none ... */
     int64_t open_ns;                   /* ... and for how long before the run began to end: that counts; 0: none */
     bool open_breaks;                  /* ... and that is beyond the bound of a maximum, whatever else was judged */
+    enum verdict_is lasts;             /* whether what lasts, or did at the end, and no instant judges lets it hold: may
+                                          break it (UNKNOWN), or does (VIOLATED): verdict_now() */
     bool strays;       /* over all nodes: a stored record is beyond the bound of a maximum or minimum, or the value
                           at a process's last record is (verdict_has_end()), and worse than all that was judged ... */
     double stray;      /* ... by this value ... */
@@ -145,6 +147,9 @@ enum verdict_lack_kind {
 #define VERDICT_DOUBTS                                                                                                 \
     (1U << LACK_LEFT | 1U << LACK_VANISHED | 1U << LACK_UNJOINED | 1U << LACK_UNOBSERVED | 1U << LACK_REJOINED |       \
      1U << LACK_CLOCK_GAP | 1U << LACK_UNCOUNTED)
+
+/** Of these nor does one hold now: what somebody did not observe for a time is over. */
+#define VERDICT_LASTS (VERDICT_DOUBTS & ~(1U << LACK_REJOINED | 1U << LACK_CLOCK_GAP))
 
 /** With these the books balance all the same. */
 #define VERDICT_NOT_OF_BOOKS (1U << LACK_ABSENT | 1U << LACK_BEHIND | 1U << LACK_EXPERIMENT)
@@ -233,8 +238,14 @@ int64_t verdict_open_ns(const struct summary *s, const struct builtin_open *o);
 /** The field that has how long `o` was open, had it an end: of a receiver, which waits, `waited`; static. Pure. */
 const char *verdict_open_field(const struct summary *s, const struct builtin_open *o);
 
-/** Takes back that limit `l` held, if it did: it is not known. Pure. */
-void verdict_doubt(struct verdict_limit *l);
+/** Takes back that limit `l` held, if it did: it is not known. `lasts`: nor does it hold now. Pure. */
+void verdict_doubt(struct verdict_limit *l, bool lasts);
+
+/**
+ * What a limit is now, or was at the end of the run: `state` (enum message_limit_state), as it was judged last, but for
+ * what lasts and no instant judges. Everything that shows how limits stand shows this. Pure.
+ */
+enum verdict_is verdict_now(const struct verdict_limit *l, int64_t state);
 
 /** Takes back that limits held which a record may have broken that nobody judged. Of verdict_new(). */
 void verdict_by_records(struct verdict *v, const struct summary *s, const struct experiment *e);

@@ -155,7 +155,7 @@ static void judge_silent(struct verdict *v, const struct summary *s, const struc
             continue;
         int64_t *most = how == HUNG_STAYS ? &l->silent : how == HUNG_KILLED ? &l->killed : &l->perhaps;
         *most = silent > *most ? silent : *most;
-        verdict_doubt_on(v, s, i, p->node);
+        verdict_doubt_on(v, s, i, p->node, how == HUNG_STAYS);
     }
 }
 
@@ -194,8 +194,8 @@ static bool began_behind(const struct summary_process *p, const struct builtin_o
  * From how many ns on `o` may change what metric `m` of limit `i` is, so that the limit does not hold; infinite: never.
  * Its condition tells, or the bound; of a metric that others are made of, the longest time that is stored.
  */
-static double open_matters(const struct verdict_limit *v, const struct summary *s, const struct experiment *e,
-                           uint32_t i, const struct experiment_metric *m, const struct builtin_open *o)
+static double open_matters(const struct summary *s, const struct experiment *e, uint32_t i,
+                           const struct experiment_metric *m, const struct builtin_open *o)
 {
     const struct experiment_limit *l = &e->limits[i];
     const char *field = verdict_open_field(s, o), *ignored;
@@ -204,7 +204,7 @@ static double open_matters(const struct verdict_limit *v, const struct summary *
     bool is_chosen = m->where && condition_read(m->where, &c, &ignored) == 0 && strcmp(c.field, field) == 0;
     bool longer = c.bound.compare == CONDITION_ABOVE || c.bound.compare == CONDITION_AT_LEAST;
     const struct summary_process *p = summary_process_of(s, o->node, (uint64_t)o->instance);
-    if (m->arrivals == ARRIVALS_TIME && is_whole && at_most && began_behind(p, o) && v->is < VERDICT_VIOLATED)
+    if (m->arrivals == ARRIVALS_TIME && is_whole && at_most && began_behind(p, o))
         return l->bound; /* the time since the record before is longer */
     if (is_chosen && (m->kind == METRIC_PERCENT || experiment_metric_is_counted(m)))
         return !is_whole || (longer ? at_most : !at_most && m->kind == METRIC_PERCENT) ? c.bound.number : INFINITY;
@@ -228,8 +228,14 @@ static bool open_violates(const struct experiment *e, const struct experiment_li
            over - CLOCK_S > l->persistence;
 }
 
+/* Whether `o` is open, or was at the end of the run. */
+static bool is_open(const struct verdict *v, const struct summary *s, const struct builtin_open *o)
+{
+    return o->state == OPEN_NOW || (v->ended != 0 && summary_run_time(s, o->node, o->at) >= v->ended);
+}
+
 /* No instant found it, so the share of the time that was judged does not tell of it. */
-static void violate_by(struct verdict_limit *l, const struct builtin_open *o, int64_t lasted, int64_t since)
+static void violate_by(struct verdict_limit *l, const struct builtin_open *o, int64_t lasted, int64_t since, bool lasts)
 {
     if (l->is < VERDICT_VIOLATED) {
         l->is = VERDICT_VIOLATED;
@@ -238,6 +244,7 @@ static void violate_by(struct verdict_limit *l, const struct builtin_open *o, in
         l->share = NAN;
     }
     l->open_breaks = true;
+    l->lasts = lasts ? VERDICT_VIOLATED : l->lasts;
     if (lasted >= l->open_ns) {
         l->open = o;
         l->open_ns = lasted;
@@ -247,10 +254,11 @@ static void violate_by(struct verdict_limit *l, const struct builtin_open *o, in
 static void violate_on(struct verdict *v, const struct summary *s, uint32_t i, const struct builtin_open *o,
                        int64_t lasted, int64_t since)
 {
-    violate_by(&v->limits[i], o, lasted, since);
+    bool lasts = is_open(v, s, o);
+    violate_by(&v->limits[i], o, lasted, since, lasts);
     for (size_t row = 0; row < s->limit_count; row++)
         if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == o->node))
-            violate_by(&v->rows[row], o, lasted, since);
+            violate_by(&v->rows[row], o, lasted, since, lasts);
 }
 
 /*
@@ -270,18 +278,18 @@ static void judge_open(struct verdict *v, const struct summary *s, const struct 
     for (size_t k = 0; k < s->open_count && m->aspect; k++) {
         const struct builtin_open *o = &s->open_spans[k];
         int64_t lasted = verdict_open_ns(s, o);
-        double over = strcmp(o->aspect, m->aspect) == 0 ? (double)lasted - open_matters(is, s, e, i, m, o) : 0;
+        double over = strcmp(o->aspect, m->aspect) == 0 ? (double)lasted - open_matters(s, e, i, m, o) : 0;
         if (over <= 0 || over < (double)l->persistence ||
             (double)is->violated + over <= l->tolerance * (double)is->judged)
             continue;
         bool is_number = m == &e->metrics[l->metric] && experiment_metric_is_counted(m);
         if (is_number && fmax(0, verdict_judged_worst(s, e, o->node, i)) + verdict_most(m, ++count) <= l->bound)
             continue;
-        if (lasted > is->open_ns) {
+        if (lasted > is->open_ns && (m->arrivals == ARRIVALS_NONE || is->is < VERDICT_VIOLATED)) {
             is->open = o;
             is->open_ns = lasted;
         }
-        verdict_doubt_on(v, s, i, o->node);
+        verdict_doubt_on(v, s, i, o->node, is_open(v, s, o));
         if (m == &e->metrics[l->metric] && m->arrivals == ARRIVALS_NONE &&
             open_violates(e, l, saturate_ns((int64_t)over)))
             violate_on(v, s, i, o, lasted, saturate_ns(o->since + (int64_t)l->bound));
@@ -300,10 +308,7 @@ static void judge_endless(struct verdict *v, const struct summary *s, const stru
         (double)is->violated + over <= l->tolerance * (double)saturate_add(is->judged, times->open))
         return;
     is->endless = times->open;
-    verdict_doubt(is);
-    for (size_t row = 0; row < s->limit_count; row++)
-        if (s->limits[row].limit == i)
-            verdict_doubt(&v->rows[row]);
+    verdict_doubt_on(v, s, i, 0, true);
 }
 
 void verdict_judge_hung(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)

@@ -23,8 +23,8 @@ void verdict_doubt_rows(struct verdict *v, const struct summary *s, const struct
  */
 bool verdict_counts_lost(const struct experiment_metric *m, bool at_most);
 
-/** Limit `i` is not known to have held, because of a process of `node`. */
-void verdict_doubt_on(struct verdict *v, const struct summary *s, uint32_t i, uint32_t node);
+/** Limit `i` is not known to have held, because of a process of `node`; `lasts`: nor does it hold now. */
+void verdict_doubt_on(struct verdict *v, const struct summary *s, uint32_t i, uint32_t node, bool lasts);
 
 /** Whether one of the experiment's patterns, of aspects that are off or only counted, matches `aspect`. NULL: none. */
 bool verdict_matches(char *const *patterns, const char *aspect);

@@ -135,7 +135,7 @@ static void doubt(void *context, const struct verdict_lack *l)
     const struct doubted *d = context;
     for (size_t i = 0; VERDICT_DOUBTS >> l->is & 1 && i < d->s->limit_count; i++)
         if (is_uncertain_on(d, l, d->s->limits[i].node))
-            verdict_doubt(&d->v->rows[i]);
+            verdict_doubt(&d->v->rows[i], VERDICT_LASTS >> l->is & 1);
 }
 
 void verdict_doubt_rows(struct verdict *v, const struct summary *s, const struct experiment *e)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/saturate.h"
 #include "mdr/bounds.h"
+#include "mdr/manage.h"
 #include "metric/arrivals.h"
 #include "run/rundb/rundb.h"
 
@@ -325,17 +326,26 @@ double verdict_stray(const struct summary *s, const struct experiment *e, uint32
     return find_stray(s, e, i, p);
 }
 
-void verdict_doubt(struct verdict_limit *l)
+void verdict_doubt(struct verdict_limit *l, bool lasts)
 {
     l->is = l->is == VERDICT_HELD ? VERDICT_UNKNOWN : l->is;
+    l->lasts = lasts && l->lasts == VERDICT_HELD ? VERDICT_UNKNOWN : l->lasts;
 }
 
-void verdict_doubt_on(struct verdict *v, const struct summary *s, uint32_t i, uint32_t node)
+void verdict_doubt_on(struct verdict *v, const struct summary *s, uint32_t i, uint32_t node, bool lasts)
 {
-    verdict_doubt(&v->limits[i]);
+    verdict_doubt(&v->limits[i], lasts);
     for (size_t row = 0; row < s->limit_count; row++)
         if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == node))
-            verdict_doubt(&v->rows[row]);
+            verdict_doubt(&v->rows[row], lasts);
+}
+
+enum verdict_is verdict_now(const struct verdict_limit *l, int64_t state)
+{
+    enum verdict_is judged = state == MESSAGE_LIMIT_HELD       ? VERDICT_HELD
+                             : state == MESSAGE_LIMIT_VIOLATED ? VERDICT_VIOLATED
+                                                               : VERDICT_UNKNOWN;
+    return l->lasts > judged ? l->lasts : judged;
 }
 
 /*
@@ -363,7 +373,7 @@ static void judge_stray(struct verdict *v, const struct summary *s, const struct
         }
         if (e->limits[i].tolerance > 0)
             continue;
-        verdict_doubt_on(v, s, i, s->processes[p].node);
+        verdict_doubt_on(v, s, i, s->processes[p].node, false);
     }
 }
 
@@ -446,7 +456,7 @@ static void judge_missed(struct verdict *v, const struct summary *s, const struc
             continue;
         v->limits[i].missed += missed;
         if (missed > 0 && (double)missed > l->tolerance * (double)produced)
-            verdict_doubt_on(v, s, i, s->processes[p].node);
+            verdict_doubt_on(v, s, i, s->processes[p].node, false);
     }
 }
 
@@ -476,6 +486,8 @@ static void judge_blurred(struct verdict_limit *v, const struct experiment *e, c
     v->blurred = experiment_limit_is_blurred(e, l, v->is >= VERDICT_VIOLATED);
     if (v->blurred)
         v->is = VERDICT_UNKNOWN;
+    if (experiment_limit_is_blurred(e, l, false))
+        verdict_doubt(v, true);
 }
 
 void verdict_by_records(struct verdict *v, const struct summary *s, const struct experiment *e)

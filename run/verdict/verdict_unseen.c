@@ -86,7 +86,7 @@ static void judge_noted(struct verdict *v, const struct summary *s, const struct
         if (!is_unseen(s, e, l, &e->metrics[l->metric], note))
             continue;
         v->limits[i].unseen = v->limits[i].unseen ? v->limits[i].unseen : note;
-        verdict_doubt_on(v, s, i, note->node);
+        verdict_doubt_on(v, s, i, note->node, true);
     }
 }
 
@@ -119,7 +119,7 @@ static void judge_undeclared(struct verdict *v, const struct summary *s, const s
         }
         v->limits[i].missed += lost;
         if (lost > 0 && (double)lost > l->tolerance * (double)made)
-            verdict_doubt_on(v, s, i, is->node);
+            verdict_doubt_on(v, s, i, is->node, false);
     }
 }
 
@@ -132,7 +132,7 @@ static void judge_keyless(struct verdict *v, const struct summary *s, const stru
     enum experiment_metric_kind kind = e->metrics[l->metric].interval.statistic;
     bool matters = kind == METRIC_MAX ? at_most : kind != METRIC_MIN || !at_most;
     if (experiment_limit_is_on_interval(e, l) && times && matters && times->keyless > l->tolerance)
-        verdict_doubt_on(v, s, i, 0);
+        verdict_doubt_on(v, s, i, 0, true);
 }
 
 void verdict_judge_unseen(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)

@@ -3,6 +3,7 @@
 
 /* What a verdict makes of a program that hangs: of its silence, and of waits and spans that no record ends. */
 #include "base/clock.h"
+#include "mdr/manage.h"
 #include "run/verdict/verdict.h"
 #include "tests/lib/sample_run.h"
 #include "tests/lib/test.h"
@@ -290,6 +291,10 @@ TEST(a_wait_that_never_ended_breaks_a_limit_on_its_duration)
         struct verdict *v = judge(&s, cases[i].running);
         if (v->limits[0].is != cases[i].is || v->rows[0].is != cases[i].is)
             fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        bool lasts = cases[i].state == OPEN_NOW || cases[i].at > 10;
+        if (verdict_now(&v->rows[0], MESSAGE_LIMIT_HELD) != (lasts ? cases[i].is : VERDICT_HELD) ||
+            verdict_now(&v->limits[0], MESSAGE_LIMIT_VIOLATED) != VERDICT_VIOLATED)
+            fail_msg("case %zu: now %s", i, verdict_name(verdict_now(&v->rows[0], MESSAGE_LIMIT_HELD)));
         assert_float_equal((double)v->limits[0].open_ns / 1e9, cases[i].open, 1e-6);
         assert_int_equal(v->rows[0].open_breaks, v->limits[0].is == VERDICT_VIOLATED);
         if (v->limits[0].is == VERDICT_VIOLATED)

@@ -68,7 +68,6 @@ static double worst_of(const struct report *r, const struct limit_row *row)
 
 static void limit_row(struct rows *w, const struct report *r, const void *item)
 {
-    static const char *const states[] = {"unknown", "held", "violated"};
     const struct limit_row *row = item;
     const struct builtin_limit *l = row->limit;
     const struct verdict_limit *v = row->verdict;
@@ -81,7 +80,7 @@ static void limit_row(struct rows *w, const struct report *r, const void *item)
     json_text(w->json, "node", l->epoch ? NULL : row->node);
     json_int(w->json, "epoch", l->epoch);
     put_why(r, v, w->json);
-    json_text(w->json, "state", l->state >= 0 && l->state <= 2 ? states[l->state] : NULL);
+    json_text(w->json, "state", verdict_name(verdict_now(v, l->state)));
     w->blank = row->joint;
     value_column(w, r, l, "value", "last", l->value);
     w->blank = false;

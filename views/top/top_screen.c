@@ -91,7 +91,8 @@ void top_screen_totals(const struct top_data *d, char *text, size_t size)
     snprintf(text, size, "%s; %zu node%s, %zu process%s, %s records/s, %s/s, %s lost%s%s%s%s%s", limits, d->node_count,
              d->node_count == 1 ? "" : "s", d->process_count, d->process_count == 1 ? "" : "es",
              top_number(d->records).s, units_bytes(d->bytes > 0 ? (uint64_t)d->bytes : 0).s, top_number(d->lost).s,
-             interval, unobserved, d->incomplete ? "; NOT COMPLETE" : "", d->unheard, d->reading ? "; reading on" : "");
+             interval, unobserved, d->incomplete ? "; NOT COMPLETE" : "", d->lasts, d->reading ? "; reading on" : "");
+    plain_text(text);
 }
 
 /* The views, whose first letters are their keys; the present one in brackets. */
@@ -128,9 +129,9 @@ static void draw_head(struct top_grid *g, const struct top_state *s, const struc
     top_grid_put(g, g->width > right ? g->width - right : 0, 0, right, true, TOP_PLAIN, cost);
     top_screen_totals(d, text, sizeof text);
     top_grid_put(g, 0, 1, g->width, false,
-                 d->violated                                                      ? TOP_RED
-                 : d->lost > 0 || d->unobserved || d->incomplete || d->unheard[0] ? TOP_YELLOW
-                                                                                  : TOP_PLAIN,
+                 d->violated                                                    ? TOP_RED
+                 : d->lost > 0 || d->unobserved || d->incomplete || d->lasts[0] ? TOP_YELLOW
+                                                                                : TOP_PLAIN,
                  text);
     top_grid_put(g, 0, 2, g->width, false, TOP_PLAIN, top_screen_says(d));
     draw_tabs(g, 3, d->view);

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/saturate.h"
+#include "mdr/manage.h"
 #include "run/history/history_decode.h"
 #include "run/read/run_reader.h"
 #include "views/report/report.h"
@@ -372,7 +373,7 @@ static void lead_limit(struct top_source *s, struct top_item *item, const struct
     const struct top_violation *v =
         top_state_violation(s->violations, s->violation_count, node, item->id.limit, s->time);
     bool aspect = l && l->metric >= 0 && s->experiment->metrics[l->metric].aspect;
-    bool goes_on = v && (v->open || v->end > s->time), is_new = item->mark == '!' && !goes_on;
+    bool goes_on = v && (v->open || v->end > s->time), is_new = row->state == MESSAGE_LIMIT_VIOLATED && !goes_on;
     item->into = aspect ? TOP_ASPECTS : TOP_PROCESSES;
     item->scope.node = l && l->global ? TOP_ANY : node;
     item->scope.limit = aspect ? item->id.limit : -1;
@@ -383,8 +384,9 @@ static void lead_limit(struct top_source *s, struct top_item *item, const struct
 
 static void add_limit(struct top_source *s, uint32_t node, int32_t limit, const struct builtin_limit *row)
 {
-    static const char *const states[] = {"unknown", "held", "violated"};
     const struct experiment_limit *l = top_source_limit(s, limit);
+    enum verdict_is is = top_source_is(s, node, limit, row->state);
+    bool unheard = is == VERDICT_UNKNOWN && top_source_unheard(s, l && l->global ? TOP_ANY : node);
     struct top_item *item = top_source_add(s);
     if (!item)
         return;
@@ -392,20 +394,13 @@ static void add_limit(struct top_source *s, uint32_t node, int32_t limit, const 
     item->id.limit = limit;
     item->texts[0] = top_source_limit_text(s, limit);
     item->texts[1] = l && l->global ? "all" : s->c.nodes[node]->name;
-    item->texts[2] = row->state >= 0 && row->state < 3 ? states[row->state] : "?";
-    item->mark = row->state == 2 ? '!' : ' ';
+    item->texts[2] = unheard ? "unheard" : verdict_name(is);
+    item->mark = is >= VERDICT_VIOLATED ? '!' : ' ';
     item->unit = l && l->unit == UNIT_DURATION ? "ns" : l && l->unit == UNIT_PERCENT ? "%" : NULL;
     item->values[0] = row->value;
     item->values[1] = row->worst;
     item->values[3] = row->at ? (double)row->violated : (double)NAN;
     lead_limit(s, item, l, row);
-    if (top_source_unheard(s, l && l->global ? TOP_ANY : node) && row->state != 2)
-        item->texts[2] = "unheard";
-    if (s->at_end && l) {
-        enum verdict_is is = top_source_verdict(s, node, limit);
-        item->texts[2] = verdict_name(is);
-        item->mark = is >= VERDICT_VIOLATED ? '!' : ' ';
-    }
 }
 
 /* Of a limit that nobody has judged there is a row, too. */
@@ -423,27 +418,6 @@ static void add_limits(struct top_source *s, struct top_id scope)
             }
         if (!any && s->experiment && s->c.node_count)
             add_limit(s, 0, (int32_t)limit, &(struct builtin_limit){.value = NAN, .worst = NAN});
-    }
-}
-
-/* A limit counts once: as violated where one node violates it. At the end of a run the verdict stands for its states.
- */
-static void count_limits(const struct top_source *s, struct top_data *d)
-{
-    d->limit_count = s->experiment ? s->experiment->limit_count : 0;
-    if (s->at_end) {
-        top_source_count_verdicts(s, d);
-        return;
-    }
-    for (size_t limit = 0; limit < d->limit_count; limit++) {
-        int worst = 0;
-        for (uint32_t node = 0; node < s->c.node_count; node++) {
-            int state = s->nodes[node].limits[limit].state;
-            worst = state > worst ? state : worst;
-        }
-        worst = worst == 1 && top_source_unheard(s, TOP_ANY) ? 0 : worst;
-        d->violated += worst == 2;
-        d->unknown += worst == 0;
     }
 }
 
@@ -533,7 +507,7 @@ static void fill_totals(const struct top_source *s, struct top_data *d)
     for (size_t i = 0; i < s->c.stream_count; i++)
         d->damaged = d->damaged || levels_stream(s->c.levels, i)->cut;
     d->incomplete = s->at_end && !verdict_is_complete(s->verdict);
-    count_limits(s, d);
+    top_source_count_limits(s, d);
     top_source_controller(s, d->controller, sizeof d->controller);
 }
 
@@ -566,15 +540,14 @@ int top_source_take(struct top_source *s, const struct top_state *state, struct 
     s->view = place->view;
     s->item_count = s->record_count = s->rival_count = 0;
     s->left_out = 0;
-    top_source_judge(s, !d->growing && !d->reading && s->time >= d->last);
+    top_source_judge(s, d->growing, d->growing ? state->follow : !d->reading && s->time >= d->last);
     if (s->stale)
         renew_violations(s);
     if (d->first > d->last || !s->counts)
         return 0;
     memset(s->counts, 0, s->c.process_count * sizeof *s->counts);
     memset(s->nodes, 0, s->c.node_count * sizeof *s->nodes);
-    if (d->growing && state->follow)
-        top_source_find_unheard(s, d);
+    top_source_find_lasting(s, d);
     int err = place->view == TOP_ASPECTS ? top_source_aspects(s, state, place->scope) : 0;
     if (!err)
         err = count_streams(s, state->own);

@@ -29,7 +29,7 @@ struct top_node {
     struct builtin_usage usage;
     struct builtin_limit limits[MESSAGE_LIMITS_MAX];
     uint64_t records, bytes, lost, processes;
-    int64_t unheard; /* for how long nothing has come of it; 0: it is heard, or another time than the newest is shown */
+    bool unheard;                       /* nothing comes of it while the run goes on, whose newest time is shown */
     uint64_t ringless, ringless_before; /* lost by threads without a ring: so far, and before the shown interval */
 };
 
@@ -55,13 +55,15 @@ struct top_source {
     uint64_t changes; /* of the catalogue, for which there are the counts */
     struct top_violation *violations;
     size_t violation_count;
-    bool stale;      /* the violations are to be made anew */
-    bool was_judged; /* the report's verdict was asked for: */
+    bool stale;                     /* the violations are to be made anew */
+    int64_t judged_at, judge_again; /* clock_now() when the verdict was asked for, and is to be again; 0: not yet */
+    bool judged_running;            /* the run went on then */
     struct summary *summary;
     struct verdict *verdict; /* NULL: there is none */
 
     /* Of the moment that was taken last. */
-    bool at_end; /* the end of a run that has ended: its verdict stands for the states of limits */
+    bool judged; /* it is the newest of the run, of which the verdict is ... */
+    bool at_end; /* ... and the run has ended: its verdict stands for the states of limits */
     int64_t time, interval;
     struct top_counts *counts; /* by process */
     struct top_node *nodes;
@@ -112,16 +114,19 @@ typedef int top_source_take_record(const struct top_source_reading *r, const str
 int top_source_read(struct top_source *s, size_t stream, uint32_t aspect, int64_t from, int64_t until,
                     top_source_take_record *take, void *context) BEZEL_MUST_CHECK;
 
-/** `at_end`: the moment is the end of a run that has ended. ..._forget_verdict(): frees what that found. */
-void top_source_judge(struct top_source *s, bool at_end);
+/**
+ * Asks for the verdict, where it is due. `running`: the run goes on; `newest`: the moment is its newest, or its end.
+ * ..._forget_verdict(): frees what that found.
+ */
+void top_source_judge(struct top_source *s, bool running, bool newest);
 void top_source_forget_verdict(struct top_source *s);
 
-/** At the end: the verdict on a limit on `node`. ..._count_verdicts(): counts those on all nodes. */
-enum verdict_is top_source_verdict(const struct top_source *s, uint32_t node, int32_t limit);
-void top_source_count_verdicts(const struct top_source *s, struct top_data *d);
+/** What a limit on `node` is, of which `state` was recorded last. ..._count_limits(): counts what they are. */
+enum verdict_is top_source_is(const struct top_source *s, uint32_t node, int32_t limit, int64_t state);
+void top_source_count_limits(const struct top_source *s, struct top_data *d);
 
-/** Finds the nodes of a run that goes on of which nothing comes. ..._unheard(): whether `node` is one; TOP_ANY: any. */
-void top_source_find_unheard(struct top_source *s, struct top_data *d);
+/** Finds what lasts in a run that goes on. ..._unheard(): whether nothing comes of `node`; TOP_ANY: of any. */
+void top_source_find_lasting(struct top_source *s, struct top_data *d);
 bool top_source_unheard(const struct top_source *s, uint32_t node);
 
 /** Counts a record, or a loss. */

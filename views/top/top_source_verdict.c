@@ -1,100 +1,144 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* The limits of a run that has ended, at its end: the verdict that its report has. While it goes on, nodes that are not
- * heard: what they said last may not be so any more. */
+/*
+ * What limits are by the verdict that the report has: of a run that has ended, at its end, the verdict; of one that
+ * goes on, at its newest time, what was judged last, but for what lasts and no instant judges: nodes that are not
+ * heard, waits that are open.
+ */
 #include "base/clock.h"
-#include "base/saturate.h"
+#include "mdr/manage.h"
 #include "run/verdict/verdict.h"
 #include "views/report/report.h"
 #include "views/top/top_source_internal.h"
 
 #include <string.h>
 
-static void judge(struct top_source *s)
-{
-    struct interval_table intervals;
-    s->was_judged = true;
-    if (!s->experiment || report_load_summary(s->path, false, &s->summary) != 0)
-        return;
-    if (report_judge(s->path, false, s->summary, s->experiment, REPORT_DATA, &intervals, &s->verdict) == 0)
-        interval_table_free(&intervals);
-}
-
-void top_source_judge(struct top_source *s, bool at_end)
-{
-    if (at_end && !s->was_judged)
-        judge(s);
-    s->at_end = at_end && s->verdict;
-}
+enum { COST = 50 }; /* judging takes at most one part in so many of the time */
 
 void top_source_forget_verdict(struct top_source *s)
 {
     verdict_free(s->verdict);
     summary_free(s->summary);
+    s->verdict = NULL;
+    s->summary = NULL;
 }
 
-enum verdict_is top_source_verdict(const struct top_source *s, uint32_t node, int32_t limit)
+static void judge(struct top_source *s, bool running)
 {
-    for (size_t i = 0; i < s->summary->limit_count; i++) {
-        const struct builtin_limit *l = &s->summary->limits[i];
+    struct interval_table intervals;
+    int64_t began = clock_process_cpu();
+    top_source_forget_verdict(s);
+    if (s->experiment && summary_load(s->path, &s->summary) == 0 &&
+        report_judge(s->path, running, s->summary, s->experiment, REPORT_DATA, &intervals, &s->verdict) == 0)
+        interval_table_free(&intervals);
+    s->judged_at = clock_now();
+    s->judge_again = s->judged_at + COST * (clock_process_cpu() - began);
+    s->judged_running = running;
+}
+
+void top_source_judge(struct top_source *s, bool running, bool newest)
+{
+    bool is_due = s->judged_at == 0 || running != s->judged_running || (running && clock_now() >= s->judge_again);
+    if (newest && is_due)
+        judge(s, running);
+    s->judged = newest && s->verdict;
+    s->at_end = s->judged && !running;
+}
+
+/* The row of the summary that tells of a limit on `node`, as it is numbered here; NULL: none does. */
+static const struct builtin_limit *row_of(const struct top_source *s, uint32_t node, int32_t limit)
+{
+    const struct builtin_limit *found = NULL;
+    for (const struct builtin_limit *l = s->summary->limits; l < s->summary->limits + s->summary->limit_count; l++)
         if (l->limit == limit && strcmp(s->summary->nodes[l->node].name, s->c.nodes[node]->name) == 0)
-            return l->epoch > 0 ? s->verdict->limits[limit].is : s->verdict->rows[i].is;
-    }
-    return s->verdict->limits[limit].is;
+            found = l;
+    return found;
 }
 
-void top_source_count_verdicts(const struct top_source *s, struct top_data *d)
+enum verdict_is top_source_is(const struct top_source *s, uint32_t node, int32_t limit, int64_t state)
 {
-    d->judged = true;
-    d->damaged = d->damaged || s->summary->missing > 0;
+    struct verdict_limit none = {0};
+    if (!s->judged || (size_t)limit >= s->verdict->limit_count)
+        return verdict_now(&none, state);
+    const struct builtin_limit *row = row_of(s, node, limit);
+    bool is_joint = !row || row->epoch > 0;
+    const struct verdict_limit *l = is_joint ? &s->verdict->limits[limit] : &s->verdict->rows[row - s->summary->limits];
+    return s->at_end ? l->is : verdict_now(l, state);
+}
+
+/* Of a limit on all nodes: what it is where it is worst, among those where it was judged. */
+static enum verdict_is worst_of(const struct top_source *s, int32_t limit)
+{
+    bool any = false;
+    enum verdict_is worst = s->judged ? s->verdict->limits[limit].lasts : VERDICT_HELD;
+    for (uint32_t node = 0; node < s->c.node_count; node++) {
+        int64_t state = s->nodes[node].limits[limit].state;
+        enum verdict_is is = top_source_is(s, node, limit, state);
+        any = any || state != MESSAGE_LIMIT_UNKNOWN;
+        worst = state != MESSAGE_LIMIT_UNKNOWN && is > worst ? is : worst;
+    }
+    return any || worst > VERDICT_UNKNOWN ? worst : VERDICT_UNKNOWN;
+}
+
+void top_source_count_limits(const struct top_source *s, struct top_data *d)
+{
+    d->judged = s->at_end;
+    d->damaged = d->damaged || (s->at_end && s->summary->missing > 0);
+    d->limit_count = s->experiment ? s->experiment->limit_count : 0;
+    for (size_t i = 0; i < d->limit_count; i++) {
+        enum verdict_is is = s->at_end ? s->verdict->limits[i].is : worst_of(s, (int32_t)i);
+        d->violated += is >= VERDICT_VIOLATED;
+        d->unknown += is == VERDICT_UNKNOWN;
+    }
+}
+
+/* ---- what lasts ---- */
+
+/* The longest wait that breaks a limit, or may. */
+static const struct builtin_open *longest_open(const struct top_source *s, int64_t *lasted)
+{
+    const struct builtin_open *longest = NULL;
+    *lasted = 0;
     for (size_t i = 0; i < s->verdict->limit_count; i++) {
-        d->violated += s->verdict->limits[i].is >= VERDICT_VIOLATED;
-        d->unknown += s->verdict->limits[i].is == VERDICT_UNKNOWN;
+        const struct verdict_limit *l = &s->verdict->limits[i];
+        if (l->open && l->open->state == OPEN_NOW && l->open_ns > *lasted) {
+            longest = l->open;
+            *lasted = l->open_ns;
+        }
     }
+    return longest;
 }
 
-/* ---- nodes that are not heard ---- */
-
-/* The run's time of the last that came of the daemons of `node`. */
-static int64_t heard(const struct top_source *s, uint32_t node, int64_t first)
+static void find_unheard(struct top_source *s)
 {
-    int64_t last = first;
-    for (size_t i = 0; i < s->c.stream_count; i++) {
-        int64_t number = s->c.stream_processes[i];
-        const struct catalogue_process *p = number < 0 ? NULL : &s->c.processes[number];
-        if (!p || p->process->role != ROLE_DAEMON || p->node != node)
-            continue;
-        int64_t at = catalogue_time(s->c.nodes[node], levels_stream(s->c.levels, i)->last).ns;
-        last = at > last ? at : last;
-    }
-    return last;
+    for (uint32_t i = 0; i < s->c.node_count; i++)
+        for (const struct summary_node *n = s->summary->nodes; n < s->summary->nodes + s->summary->node_count; n++)
+            if (strcmp(n->name, s->c.nodes[i]->name) == 0)
+                s->nodes[i].unheard = verdict_unheard(s->verdict, s->summary, s->experiment, n) > 0;
 }
 
-void top_source_find_unheard(struct top_source *s, struct top_data *d)
+void top_source_find_lasting(struct top_source *s, struct top_data *d)
 {
-    int64_t now = d->mirror.partial ? d->last : clock_now() + clock_realtime_offset(), most = 0;
-    if (!s->experiment || (s->experiment->limit_count == 0 && s->experiment->trigger_count == 0))
-        return; /* a node need not record anything then */
-    for (uint32_t i = 0; i < s->c.node_count; i++) {
-        bool is_last = !s->c.nodes[i]->left;
-        for (uint32_t later = i + 1; later < s->c.node_count; later++)
-            is_last = is_last && strcmp(s->c.nodes[later]->name, s->c.nodes[i]->name) != 0;
-        int64_t unheard = saturate_sub(now, heard(s, i, d->first));
-        if (!is_last || unheard <= verdict_unheard_after(s->experiment))
-            continue;
-        s->nodes[i].unheard = unheard;
-        if (unheard > most)
-            snprintf(d->unheard, sizeof d->unheard, "; %s NOT HEARD for %s", s->c.nodes[i]->name,
-                     units_duration(unheard).s);
-        most = unheard > most ? unheard : most;
-    }
+    if (!s->judged || s->at_end)
+        return;
+    int64_t lasted;
+    const struct summary_node *n = verdict_unheard_node(s->verdict, s->summary, s->experiment);
+    const struct builtin_open *o = longest_open(s, &lasted);
+    find_unheard(s);
+    size_t used = 0;
+    if (n)
+        used = (size_t)snprintf(d->lasts, sizeof d->lasts, "; %s NOT HEARD for %s", n->name,
+                                units_duration(verdict_unheard(s->verdict, s->summary, s->experiment, n)).s);
+    if (o && used < sizeof d->lasts)
+        snprintf(d->lasts + used, sizeof d->lasts - used, "; %s of %s OPEN for %s", o->aspect, o->process,
+                 units_duration(lasted).s);
 }
 
 bool top_source_unheard(const struct top_source *s, uint32_t node)
 {
     bool is = false;
     for (uint32_t i = 0; i < s->c.node_count; i++)
-        is = is || (s->nodes[i].unheard > 0 && (node == TOP_ANY || node == i));
+        is = is || (s->nodes[i].unheard && (node == TOP_ANY || node == i));
     return is;
 }
