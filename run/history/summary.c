@@ -474,6 +474,7 @@ void summary_free(struct summary *s)
     free(s->violations);
     free(s->gaps);
     free(s->chosen);
+    free(s->waiters);
     free(s->snapshots);
     free(s->conclusions);
     free(s->setpoints);

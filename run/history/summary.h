@@ -81,6 +81,14 @@ struct summary_chosen {
     double keyless; /* of an interval: the share (0 .. 1) of its records without a value of the field to match by */
 };
 
+/** When the thread that is in open span number `open` made its last record that the metric of `limit` reads, on its
+ * node's clock; INT64_MIN: it made none. */
+struct summary_waiter {
+    uint32_t limit;
+    size_t open;
+    int64_t last;
+};
+
 /** What was stored, and then expired from the store (`store.keep`): it counts as stored. */
 struct summary_expired {
     uint64_t packets, records, bytes;
@@ -192,8 +200,9 @@ struct summary {
     struct history_series *series;       /* of limits, in the order of nodes; the history owns them, as the metrics */
     struct history_violation *violations; /* in the order of `begin`, as the gaps; clocks of several nodes may differ */
     struct history_gap *gaps;
-    struct summary_chosen *chosen; /* as far as the report had to read them: rejudge_chosen() */
-    size_t chosen_count;
+    struct summary_chosen *chosen;  /* as far as the report had to read them: rejudge_chosen() */
+    struct summary_waiter *waiters; /* likewise: of limits on times between records, and waits of other aspects */
+    size_t chosen_count, waiter_count;
     struct history_series *metrics; /* in the order of nodes and names */
     struct summary_event *events;
     struct summary_program *programs; /* in the order of nodes, names and incarnations */

@@ -36,7 +36,8 @@ int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
 /**
  * The books do not tell records that meet the condition of a metric from others. Where a value of any record would
  * leave a limit of such a metric unknown (verdict_stray()), reads those records of the ended run into `s->chosen`. It
- * stays as it was where they cannot all be read. Returns 0 or BEZEL_ENOMEM.
+ * stays as it was where they cannot all be read. Of limits on times between records, `s->waiters` gets when threads
+ * that wait in another aspect recorded last. Returns 0 or BEZEL_ENOMEM.
  */
 int rejudge_chosen(const char *run, struct summary *s, const struct experiment *e) BEZEL_MUST_CHECK;
 

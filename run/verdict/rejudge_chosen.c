@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* The extremes of records that meet the condition of a metric, and last values, read from an ended run. */
+/*
+ * The extremes of records that meet the condition of a metric, last values, and what threads that wait recorded last,
+ * read from an ended run.
+ */
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/saturate.h"
@@ -168,6 +171,57 @@ static int add_chosen(struct summary *s, const struct summary_chosen *c, bool an
     return 0;
 }
 
+/* ---- threads that wait ---- */
+
+/* Finds what the threads of the waiters from number `first` on, all of `m` and one process, recorded last. */
+static void read_last(const char *run, const struct summary *s, const struct summary_process *p,
+                      const struct experiment_metric *m, size_t first)
+{
+    struct record_item item;
+    struct run_reader *reader = open_records(run, s, m, p, INT64_MIN);
+    int more = reader && run_reader_look(reader, RUN_READER_ALL) == 0;
+    for (uint64_t records = 0; more == 1 && records < RECORDS_MOST && (more = run_reader_next(reader, &item)) == 1;
+         records++)
+        for (size_t w = first; item.r && item.process->row == p->row && w < s->waiter_count; w++) {
+            struct summary_waiter *is = &s->waiters[w];
+            if (s->open_spans[is->open].thread == (int64_t)item.packet->thread)
+                is->last = saturate_time(item.time) > is->last ? saturate_time(item.time) : is->last;
+        }
+    run_reader_close(reader);
+}
+
+/* The waits of process `p` in other aspects than that of `m`, but for those that broke no `bound` of a time. */
+static int add_waiters(const char *run, struct summary *s, const struct experiment_metric *m, uint32_t limit,
+                       const struct summary_process *p, double bound)
+{
+    size_t first = s->waiter_count;
+    for (size_t o = 0; o < s->open_count; o++) {
+        const struct builtin_open *is = &s->open_spans[o];
+        bool is_its = is->node == p->node && (uint64_t)is->instance == p->instance;
+        bool is_short = is->state != OPEN_NOW && m->arrivals != ARRIVALS_NONE && (double)(is->at - is->since) <= bound;
+        if (!is_its || is_short || !is->reason[0] || strcmp(is->aspect, m->aspect) == 0)
+            continue;
+        if (!grow_by_one(&s->waiters, s->waiter_count, sizeof *s->waiters))
+            return BEZEL_ENOMEM;
+        s->waiters[s->waiter_count++] = (struct summary_waiter){.limit = limit, .open = o, .last = INT64_MIN};
+    }
+    if (s->waiter_count > first)
+        read_last(run, s, p, m, first);
+    return 0;
+}
+
+static int find_waiters(const char *run, struct summary *s, const struct experiment *e, uint32_t limit)
+{
+    const struct experiment_limit *l = &e->limits[limit];
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
+    int err = 0;
+    if (!m || l->compare != COMPARE_AT_MOST || !experiment_metric_is_of_arrivals(m))
+        return 0;
+    for (size_t p = 0; p < s->process_count && !err; p++)
+        err = add_waiters(run, s, m, limit, &s->processes[p], l->bound);
+    return err;
+}
+
 int rejudge_chosen(const char *run, struct summary *s, const struct experiment *e)
 {
     int err = 0;
@@ -182,5 +236,7 @@ int rejudge_chosen(const char *run, struct summary *s, const struct experiment *
             c.last = is_stray == is_read ? find_last(run, s, e, i, p) : 0;
             err = add_chosen(s, &c, is_read || c.last != 0);
         }
+    for (uint32_t i = 0; i < e->limit_count && !err; i++)
+        err = find_waiters(run, s, e, i);
     return err;
 }

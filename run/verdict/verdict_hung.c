@@ -296,6 +296,33 @@ static void judge_open(struct verdict *v, const struct summary *s, const struct 
     }
 }
 
+/*
+ * Times between records are those of each thread. One that waits in another aspect may hang, while others of its
+ * process go on: its records were read. When a process ended is known up to a second late.
+ */
+static void judge_waiters(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    struct verdict_limit *l = &v->limits[i];
+    for (const struct summary_waiter *w = s->waiters; w < s->waiters + s->waiter_count; w++) {
+        const struct builtin_open *o = &s->open_spans[w->open];
+        const struct summary_process *p = summary_process_of(s, o->node, (uint64_t)o->instance);
+        int64_t lasted = verdict_open_ns(s, o), late = is_open(v, s, o) ? 0 : CLOCK_S;
+        int64_t last = summary_run_time(s, o->node, w->last), since = summary_run_time(s, o->node, o->since);
+        int64_t silent = saturate_sub(saturate_add(since, lasted - late), last);
+        if (w->limit != i || last == INT64_MIN || lasted <= 0 || silent <= 0 ||
+            !(silence_counts(s, e, l, i, (size_t)(p - s->processes), silent, 0) ||
+              silence_breaks(s, e, i, o->node, silent)) ||
+            (double)saturate_add(l->violated, silent) <=
+                e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
+            continue;
+        if (l->is < VERDICT_VIOLATED && lasted > l->open_ns) {
+            l->open = o;
+            l->open_ns = lasted;
+        }
+        verdict_doubt_on(v, s, i, o->node, late == 0);
+    }
+}
+
 /* Likewise of an interval: the first records since the last one that ended any may have no end because it hangs. */
 static void judge_endless(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
@@ -317,6 +344,7 @@ void verdict_judge_hung(struct verdict *v, const struct summary *s, const struct
         judge_endless(v, s, e, i);
     else if (e->limits[i].metric >= 0) {
         judge_silent(v, s, e, i);
+        judge_waiters(v, s, e, i);
         judge_open(v, s, e, i, &e->metrics[e->limits[i].metric]);
     }
 }

@@ -374,3 +374,44 @@ TEST(a_thread_that_hangs_is_silent_though_its_process_is_not)
         verdict_free(v);
     }
 }
+
+/* It may wait in another aspect than that of the limit. Who did not record that one, or still does, does not hang. */
+TEST(a_thread_that_hangs_elsewhere_is_silent_if_it_recorded_before)
+{
+    static const struct {
+        enum experiment_metric_kind kind;
+        double last, at, bound; /* s; the wait began at 3 s, the run ended at 10 */
+        bool holds;
+    } cases[] = {{METRIC_MAX, 2.9, 9.5, 1, false},     {METRIC_MAX, 0, 9.5, 1, true},
+                 {METRIC_MAX, 9.4, 9.5, 1, true},      {METRIC_MAX, 2.9, 9.5, 5.7, true},
+                 {METRIC_MAX, 2.9, 12, 5.7, false},    {METRIC_MAX, 2.9, 12, 7.2, true},
+                 {METRIC_MEAN, 2.9, 9.5, 1, false},    {METRIC_MEAN, 0, 9.5, 1, true},
+                 {METRIC_MISSES, 2.9, 9.5, 20, false}, {METRIC_MISSES, 2.9, 9.5, 60, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = s.summary.limit_count = 1;
+        s.metrics[0].kind = cases[i].kind;
+        s.metrics[0].arrivals = cases[i].kind == METRIC_MISSES ? ARRIVALS_NONE : ARRIVALS_TIME;
+        s.metrics[0].period = 100 * CLOCK_MS;
+        s.metrics[0].window = 10 * CLOCK_S;
+        s.metrics[0].aspect = (char *)s.books[1][1].name;
+        s.limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST};
+        s.limits[0].bound = cases[i].kind == METRIC_MISSES ? cases[i].bound : cases[i].bound * 1e9;
+        if (cases[i].kind == METRIC_MEAN)
+            s.metrics[0].window = s.experiment.adapt.every = CLOCK_MS;
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].worst = cases[i].kind == METRIC_MISSES ? 0 : 6e6;
+        add_open(&s, DICT_WAIT, cases[i].at, OPEN_LEFT);
+        open_sample.open.aspect = "rest";
+        s.books[1][1].last_ns = sample_time(9.9);
+        struct summary_waiter waiter = {.last = cases[i].last > 0 ? sample_time(cases[i].last) : INT64_MIN};
+        s.summary.waiters = &waiter;
+        s.summary.waiter_count = 1;
+        struct verdict *v = judge(&s, false);
+        if (v->limits[0].is != (cases[i].holds ? VERDICT_HELD : VERDICT_UNKNOWN) || v->rows[0].is != v->limits[0].is)
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
+        assert_true((v->limits[0].open == NULL) == cases[i].holds);
+        verdict_free(v);
+    }
+}
