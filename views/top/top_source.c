@@ -506,7 +506,7 @@ static void fill_totals(const struct top_source *s, struct top_data *d)
     d->lost = (double)lost;
     for (size_t i = 0; i < s->c.stream_count; i++)
         d->damaged = d->damaged || levels_stream(s->c.levels, i)->cut;
-    d->incomplete = s->at_end && !verdict_is_complete(s->verdict);
+    d->incomplete = s->judged && !verdict_is_complete(s->verdict);
     top_source_count_limits(s, d);
     top_source_controller(s, d->controller, sizeof d->controller);
 }
