@@ -22,6 +22,7 @@
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
 #include "run/verdict/rejudge.h"
+#include "run/verdict/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -133,20 +134,6 @@ static void replay_begin_processes(struct replay *r, const struct model *m)
         }
 }
 
-/*
- * When process `p` had ended for certain, by its node's clock: a program is waited for, from before it began on.
- * INT64_MAX: it is none, or it recorded behind that, and is another one.
- */
-static int64_t replay_ended(const struct replay *r, const struct replay_process *p)
-{
-    for (const struct summary_program *g = NULL; (g = summary_program_of(r->s, p->p, g)) != NULL;) {
-        int64_t ended = replay_time(r, p->p->node, saturate_add(p->p->started, g->ran));
-        if (g->state == LAUNCHED_ENDED && ended >= p->end)
-            return ended;
-    }
-    return INT64_MAX;
-}
-
 int replay_find_processes(struct replay *r)
 {
     r->process_count = 0;
@@ -171,7 +158,8 @@ int replay_find_processes(struct replay *r)
         }
         if ((!r->all && p->node != r->node) || (r->of && p != r->of) || is.begin == INT64_MAX)
             continue;
-        is.ended = replay_ended(r, &is);
+        is.ended = verdict_ended(r->s, p, r->e.adapt.every);
+        is.ended = is.ended < INT64_MAX ? replay_time(r, p->node, is.ended) : INT64_MAX;
         r->processes[r->process_count++] = is;
     }
     qsort(r->processes, r->process_count, sizeof *r->processes, by_row);

@@ -201,6 +201,13 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
  */
 int64_t verdict_there_until(const struct summary *s, const struct summary_process *p);
 
+/**
+ * When process `p` ended, likewise. A program of the run is waited for, from before it began on: it had ended by then
+ * for certain, and no earlier, unless it first recorded late or executed another one; then, and of others, its bezeld
+ * found it to `within` ns. INT64_MAX: that is not known, or it recorded behind that. Pure.
+ */
+int64_t verdict_ended(const struct summary *s, const struct summary_process *p, int64_t within);
+
 /** For how long nothing may come of a node while nothing is amiss, ns: it records at every second or sampling instant,
  * and that is stored and read a little later. Pure. */
 int64_t verdict_unheard_after(const struct experiment *e);

@@ -38,6 +38,20 @@ int64_t verdict_there_until(const struct summary *s, const struct summary_proces
     return !is_late ? end : is->seen != 0 ? is->seen : INT64_MIN;
 }
 
+int64_t verdict_ended(const struct summary *s, const struct summary_process *p, int64_t within)
+{
+    const struct builtin_ending *is = &p->ending;
+    int64_t last = INT64_MIN, found = is->at != 0 && is->way != ENDING_NONE ? is->at : INT64_MAX;
+    for (size_t b = 0; b < p->book_count; b++)
+        last = p->books[b].stored && p->books[b].last_ns > last ? p->books[b].last_ns : last;
+    for (const struct summary_program *g = NULL; (g = summary_program_of(s, p, g)) != NULL;) {
+        int64_t ended = saturate_add(p->started, g->ran);
+        if (g->state == LAUNCHED_ENDED && ended >= last && ended <= found)
+            return ended;
+    }
+    return found >= last && is->at - is->seen <= within ? found : INT64_MAX;
+}
+
 /* How process `p` ended, as the silence before its end is to be taken. */
 enum hung_end {
     HUNG_NOT,     /* by itself, or nothing is known */

@@ -27,7 +27,10 @@ static void check_worst(const struct scene *s, const struct builtin_limit *row)
     assert_true(beyond ? row->violated > 0 || counts : row->violated == 0);
 }
 
-/* The workers are programs that the run started, and waited for. */
+/*
+ * The workers are programs that the run started, and waited for. Of some bezeld found the end in time: they began
+ * seconds before their first record, or were started by somebody else.
+ */
 static void launch(struct scene *s, struct summary_program programs[WORKERS])
 {
     for (int i = 0; i < WORKERS; i++) {
@@ -38,6 +41,12 @@ static void launch(struct scene *s, struct summary_program programs[WORKERS])
                                                .pid = p->pid,
                                                .state = LAUNCHED_ENDED,
                                                .ran = s->workers[i].ends - p->started};
+        if (draw(2))
+            continue;
+        p->ending =
+            (struct builtin_ending){.at = s->workers[i].ends, .seen = s->workers[i].ends - (int64_t)draw(EVERY)};
+        programs[i].ran += (int64_t)draw(10 * CLOCK_S);
+        programs[i].pid += draw(2) ? WORKERS : 0;
     }
     s->s.programs = programs;
     s->s.program_count = WORKERS;
