@@ -49,12 +49,16 @@ struct csv_row {
     struct csv_cell cells[DICT_FIELDS_MAX];
 };
 
+/* `name`: of its fields; `head` and `unit` as the first line shows them; unit "": none. */
+struct csv_column {
+    char *name, *head, *unit;
+};
+
 struct csv {
     FILE *out;
     bool ordered;
     size_t count;
-    char **names; /* of columns */
-    char **units; /* of these, as the first line shows them; "": none */
+    struct csv_column *columns;
     bool shows_units;
     uint64_t left_out;                   /* values without a column */
     const struct model_process *process; /* of the present packet, as ring and thread are */
@@ -157,10 +161,11 @@ static void put_head(const struct csv *csv)
     for (size_t i = 0; i < FIXED - (csv->ordered ? 0u : 2u); i++)
         fprintf(csv->out, "%s%s", i ? "," : "", fixed[i]);
     for (size_t c = 0; c < csv->count; c++) {
-        char head[DICT_NAME_MAX + DICT_TEXT_MAX + 16], quoted[2 * sizeof head + 2];
-        int n = snprintf(head, sizeof head, "%s%s", is_fixed(csv->names[c]) ? "field." : "", csv->names[c]);
-        if (csv->shows_units && csv->units[c][0])
-            n += snprintf(head + n, sizeof head - (size_t)n, " [%s]", csv->units[c]);
+        const struct csv_column *column = &csv->columns[c];
+        char head[DICT_NAME_MAX + DICT_TEXT_MAX + 32], quoted[2 * sizeof head + 2];
+        int n = snprintf(head, sizeof head, "%s", column->head);
+        if (csv->shows_units && column->unit[0])
+            n += snprintf(head + n, sizeof head - (size_t)n, " [%s]", column->unit);
         *put_text(quoted, head, (size_t)n) = '\0';
         fprintf(csv->out, ",%s", quoted);
     }
@@ -171,9 +176,28 @@ static void put_head(const struct csv *csv)
 static size_t find_column(const struct csv *csv, const char *name)
 {
     size_t c = 0;
-    while (c < csv->count && strcmp(csv->names[c], name) != 0)
+    while (c < csv->count && strcmp(csv->columns[c].name, name) != 0)
         c++;
     return c;
+}
+
+static bool has_head(const struct csv *csv, const char *head)
+{
+    size_t c = 0;
+    while (c < csv->count && strcmp(csv->columns[c].head, head) != 0)
+        c++;
+    return c < csv->count;
+}
+
+/* What the column of field `name` is called: with a number where another one is called so. NULL: memory is short. */
+static char *make_head(const struct csv *csv, const char *name)
+{
+    char head[DICT_NAME_MAX + 32];
+    const char *begin = is_fixed(name) ? "field." : "";
+    snprintf(head, sizeof head, "%s%s", begin, name);
+    for (unsigned i = 2; has_head(csv, head); i++)
+        snprintf(head, sizeof head, "%s%s_%u", begin, name, i);
+    return strdup(head);
 }
 
 /* A number of things has no unit to show; two programs may have given the same field different ones. */
@@ -182,20 +206,18 @@ static int add_column(struct csv *csv, const struct dict_field *field)
     const char *unit = field->unit && strcmp(field->unit, "1") != 0 ? field->unit : "";
     size_t c = find_column(csv, field->name);
     if (c < csv->count) {
-        char *several = strcmp(csv->units[c], unit) != 0 ? strdup("different units") : NULL;
+        char **is = &csv->columns[c].unit, *several = strcmp(*is, unit) != 0 ? strdup("different units") : NULL;
         if (several) {
-            free(csv->units[c]);
-            csv->units[c] = several;
+            free(*is);
+            *is = several;
         }
-        return several || strcmp(csv->units[c], unit) == 0 ? 0 : BEZEL_ENOMEM;
+        return several || strcmp(*is, unit) == 0 ? 0 : BEZEL_ENOMEM;
     }
-    if (!grow_by_one(&csv->names, csv->count, sizeof *csv->names) ||
-        !grow_by_one(&csv->units, csv->count, sizeof *csv->units))
+    if (!grow_by_one(&csv->columns, csv->count, sizeof *csv->columns))
         return BEZEL_ENOMEM;
-    csv->names[c] = strdup(field->name);
-    csv->units[c] = strdup(unit);
-    csv->count++; /* they are freed in any case */
-    return csv->names[c] && csv->units[c] ? 0 : BEZEL_ENOMEM;
+    struct csv_column made = {strdup(field->name), make_head(csv, field->name), strdup(unit)};
+    csv->columns[csv->count++] = made; /* they are freed in any case */
+    return made.name && made.head && made.unit ? 0 : BEZEL_ENOMEM;
 }
 
 static int add_columns_of(struct csv *csv, const struct record_filter *filter, const struct model_process *p)
@@ -338,11 +360,11 @@ void csv_close(struct csv *csv)
     if (!csv)
         return;
     for (size_t i = 0; i < csv->count; i++) {
-        free(csv->names[i]);
-        free(csv->units[i]);
+        free(csv->columns[i].name);
+        free(csv->columns[i].head);
+        free(csv->columns[i].unit);
     }
-    free(csv->names);
-    free(csv->units);
+    free(csv->columns);
     free(csv->line);
     free(csv);
 }

@@ -53,13 +53,15 @@ def _reason(text):
 class Table:
     """The records of an aspect as columns: lists of one length, by name. A field that a record lacks is None.
 
-    The columns of each record are those of FIXED. A field with the name of one of them is called "field.NAME".
+    The columns of each record are those of FIXED. A field with the name of one of them is called "field.NAME";
+    the later one of two that would be called alike has a number, "field.NAME_2".
     """
 
     def __init__(self, aspect):
         self.aspect = aspect
         self.columns = {name: [] for name in FIXED}
         self._size = 0
+        self._named = {}  # columns of fields
 
     def __len__(self):
         return self._size
@@ -70,18 +72,23 @@ class Table:
     def __iter__(self):
         return iter(self.columns)
 
+    def _column(self, field):
+        if field not in self._named:
+            name = head = "field." + field if field in FIXED else field
+            number = 2
+            while name in self.columns:
+                name, number = f"{head}_{number}", number + 1
+            self.columns[name] = [None] * self._size
+            self._named[field] = name
+        return self.columns[self._named[field]]
+
     def _add(self, record):
         columns = self.columns
         for name in FIXED:
             columns[name].append(record.get(name))
         for name, value in record["fields"].items():
-            if name in FIXED:
-                name = "field." + name
-            column = columns.get(name)
-            if column is None:
-                column = columns[name] = [None] * self._size
-            elif len(column) < self._size:
-                column.extend([None] * (self._size - len(column)))
+            column = self._column(name)
+            column.extend([None] * (self._size - len(column)))
             column.append(value)
         self._size += 1
 

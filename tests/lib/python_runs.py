@@ -39,6 +39,12 @@ want(table["run_time_ns"] == [r["run_time_ns"] for r in ticks], "times")
 warnings.simplefilter("ignore", bezel.LossWarning)
 half = list(run.records(aspect="tick", where="number >= 100", process="t.1"))
 want(half == [r for r in ticks if r["fields"]["number"] >= 100 and r["process"] == "t.1"], "filter")
+odd = bezel.Table("odd")
+for fields in ({"node": 1, "field.node": 2}, {"field.node": 4, "field.node_2": 5}, {"node": 6}):
+    odd._add({"fields": fields})
+odd._finish()
+want([odd[n] for n in ("node", "field.node", "field.node_2", "field.node_2_2")] == [[None] * 3, [1, None, 6], [2, 4, None], [None, 5, None]],
+     "names of fields:", odd.columns)
 usage = run.table("bezel_usage")
 want(len(usage) == len(usage["sensor_cpu"]) and None not in usage["cpu"], "own")
 for library in ("numpy", "pandas"):

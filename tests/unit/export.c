@@ -412,6 +412,23 @@ static char *records_of(const char *run, enum export_format format, int expected
     return text;
 }
 
+static void csv_has_each_column_once(void **state)
+{
+    struct writer w;
+    struct dict_aspect a = {.id = 2, .name = "odd", .field_count = 3};
+    (void)state;
+    a.fields[0] = a.fields[1] = a.fields[2] = (struct dict_field){DICT_INT64, "field.pid", "", ""};
+    a.fields[1].name = "field.pid_2";
+    a.fields[2].name = "field.node";
+    writer_open(&w, "once");
+    w.dictionary_bytes = dict_append_aspect(w.dictionary, (size_t)w.dictionary_bytes, sizeof w.dictionary, &a);
+    add_process(&w, add_node(&w, "studio", 1), 1);
+    char *csv = records_of(w.run, EXPORT_CSV, 0);
+    assert_non_null(strstr(csv, ",frame,field.pid,kind,codec,field.pid_2,field.pid_2_2,field.node\n"));
+    free(csv);
+    writer_close(&w);
+}
+
 /* CSV has no escapes: what a terminal would carry out becomes '?'; JSON lines have it. */
 static void csv_has_nothing_that_a_terminal_carries_out(void **state)
 {
@@ -768,6 +785,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_cannot_be_read_to_its_end_is_neither_replaced_nor_exported_in_part),
         cmocka_unit_test(every_export_of_a_run_that_is_being_written_can_be_read),
         cmocka_unit_test(text_for_people_has_no_control_characters),
+        cmocka_unit_test(csv_has_each_column_once),
         cmocka_unit_test(csv_has_nothing_that_a_terminal_carries_out),
         cmocka_unit_test(records_are_written_with_their_names_and_labels),
         cmocka_unit_test(each_process_has_its_fields_in_the_columns_of_their_names),
