@@ -7,6 +7,7 @@
 #include "base/saturate.h"
 #include "base/ulimit.h"
 #include "resmgr/agent/agent.h"
+#include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
 #include "views/report/report_causes.h"
 
@@ -286,6 +287,26 @@ static int ask(const char *run, bool running, struct summary *s, const struct ex
     return err || !asked->search ? err : add_search(run, asked, &question, w);
 }
 
+/* Without an aspect, whose reading looks at them too: whether the run has the node and process that are asked for.
+ * Returns as answer(). */
+static int check_names(const char *run, const struct why_question *q, char *misuse, size_t size)
+{
+    struct record_filter filter = RECORD_FILTER_ALL;
+    struct run_reader *r = NULL;
+    filter.node = q->node;
+    filter.process = q->process;
+    if (q->aspect || (!q->node && !q->process))
+        return 0;
+    int err = run_reader_open(run, &filter, &r);
+    err = err ? err : run_reader_look(r, RUN_READER_ALL);
+    if (err)
+        log_error("BEZEL-WHY", "cannot read %s: %s", run, rundb_why(err));
+    else if (record_filter_check(&filter, run_reader_model(r, NULL), misuse, size) != 0)
+        err = BEZEL_EINVAL;
+    run_reader_close(r);
+    return err;
+}
+
 int report_why_print(const char *run, bool running, const struct why_asked *asked, char *misuse, size_t size, FILE *out)
 {
     struct experiment *e;
@@ -299,7 +320,8 @@ int report_why_print(const char *run, bool running, const struct why_asked *aske
         experiment_free(e);
         return EXIT_FAILED;
     }
-    int err = ask(run, running, s, e, asked, &w);
+    int err = check_names(run, &asked->question, misuse, size);
+    err = err ? err : ask(run, running, s, e, asked, &w);
     err = err ? err : answer(run, &w, answers, misuse, size);
     struct why_page p = report_why_page(run, running, s);
     p.answer_count = w.question_count;
