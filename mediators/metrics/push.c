@@ -149,7 +149,7 @@ static void connect_to(struct lws_context *context, struct attempt *a)
         .host = p->host,
         .method = "POST",
         .alpn = "http/1.1",
-        .ssl_connection = p->secure ? LCCSCF_USE_SSL : 0,
+        .ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT | (p->secure ? LCCSCF_USE_SSL : 0),
     };
     a->context = context;
     lws_sul_schedule(context, 0, &a->deadline, on_deadline, PUSH_PATIENCE_S * LWS_US_PER_SEC);
@@ -165,6 +165,12 @@ static void connect_to(struct lws_context *context, struct attempt *a)
 static const char *status_text(unsigned status)
 {
     switch (status) {
+    case 301:
+    case 302:
+    case 303:
+    case 307:
+    case 308:
+        return ": it takes metrics elsewhere; give the address that its answer names (Location)";
     case 401:
     case 403:
         return ": it refuses the credentials; give others (--push-credentials)";

@@ -6,7 +6,7 @@
 openmetrics.py check URL            prints the samples of a page as JSON, if its text keeps to the specification
 openmetrics.py compare FILE RUN BEZEL   compares samples (JSON) with run.db and with what `bezel report --json` prints
 openmetrics.py live FILE RUN        compares samples of a run that went on (JSON) with what run.db has in the end
-openmetrics.py receive DIR WORD     prints a port, and takes POSTs there as WORD says: take, refuse, fail, reset, ignore
+openmetrics.py receive DIR WORD     prints a port, and takes POSTs there as WORD says: take, refuse, fail, move, reset, ignore
 openmetrics.py hold PORT            asks for the page again and again, and reads nothing, until it is killed
 """
 import json
@@ -231,7 +231,9 @@ def receive(folder, word):
                 with open(f"{folder}/authorization", "w") as f:
                     f.write(self.headers.get("authorization", ""))
                 os.rename(f"{folder}/new", f"{folder}/pushed")
-            self.send_response({"take": 204, "refuse": 401, "fail": 503}[word])
+            self.send_response({"take": 204, "refuse": 401, "fail": 503, "move": 307}[word])
+            if word == "move":
+                self.send_header("location", self.path + "/elsewhere")
             self.send_header("content-length", "0")
             self.end_headers()
 
