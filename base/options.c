@@ -271,12 +271,18 @@ int options_misuse(const char *format, ...)
     return EXIT_USAGE;
 }
 
+int options_unwritten(int sys)
+{
+    log_error("BEZEL-OUTPUT", "cannot write all of the output to standard output%s%s", sys ? ": " : "",
+              sys ? strerror(sys) : "");
+    return EXIT_FAILED;
+}
+
 int options_end(int code)
 {
     errno = 0; /* the errno of an earlier failed write is lost */
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
-    log_error("BEZEL-OUTPUT", "cannot write all of the output to standard output%s%s", errno ? ": " : "",
-              errno ? strerror(errno) : "");
-    return code == EXIT_OK ? EXIT_FAILED : code;
+    int failed = options_unwritten(errno);
+    return code == EXIT_OK ? failed : code;
 }

@@ -65,4 +65,7 @@ int options_misuse(const char *format, ...) BEZEL_PRINTF(1, 2);
  */
 int options_end(int code);
 
+/** Logs that a write to stdout failed with errno `sys`, or with one that is not known: 0. Returns EXIT_FAILED. */
+int options_unwritten(int sys);
+
 #endif

@@ -43,6 +43,7 @@ struct records {
     bool served;                          /* by a collector: files grow */
     uint64_t expired, expired_packets; /* records that expired from the store, of what was wanted, and their packets */
     uint32_t rings;                    /* the present node has no file of a ring from here on */
+    const char *why;                   /* it failed; NULL: its error tells */
 };
 
 static bool has_failed(const struct records *x)
@@ -379,6 +380,8 @@ static int write_picl(struct records *x, const struct written *w)
     bool bad = to && (ferror(to) != 0) | (fclose(to) != 0);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
+    if (pid > 0 && status != 0)
+        x->why = "sort, which puts them in order, could not write them, as it says above";
     return err ? err : bad || status != 0 ? BEZEL_ESYS : 0;
 }
 
@@ -390,7 +393,8 @@ static int write_records(struct records *x, bool merged, const struct written *w
         err = w->write(x, w);
         err = !err && (fflush(x->out) != 0 || ferror(x->out)) ? BEZEL_ESYS : err;
         if (err)
-            log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", x->run, ulimit_reason(err));
+            log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", x->run,
+                      x->why ? x->why : ulimit_reason(err));
     }
     unload(x, loaded);
     return err;

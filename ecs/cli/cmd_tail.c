@@ -14,6 +14,7 @@
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -147,7 +148,7 @@ static int check_filter(const struct tail *t)
     return err ? options_misuse("%s", text) : OPTIONS_GO_ON;
 }
 
-/* Prints all records that there are for now. */
+/* Prints all records that there are for now, or until the output fails, with errno. */
 static int print_records(struct tail *t)
 {
     struct record_item item;
@@ -160,7 +161,7 @@ static int print_records(struct tail *t)
         t->age = age;
         record_writer_put(t->writer, &item);
     }
-    return more;
+    return more < 0 ? more : 0;
 }
 
 /* Losses and other findings that no printed line shows. */
@@ -203,6 +204,8 @@ static int print_run(struct tail *t)
     } while (!err && read && !ferror(stdout) && !stop);
     if (err)
         return fail(t, err);
+    if (ferror(stdout))
+        return options_unwritten(errno);
     print_totals(t, run_reader_totals(t->reader), growing);
     command_warn_mirror(t->run);
     if (!read)
@@ -312,6 +315,8 @@ static int print_server(struct tail *t, struct remote_reader *r, enum record_wri
     int err = record_writer_open(stdout, format, remote_reader_model(r, NULL), &t->filter, true, &t->writer);
     if (!err)
         err = print_remote(t, r, &read);
+    if (!err && ferror(stdout))
+        return options_unwritten(errno);
     struct remote_reader_totals totals = remote_reader_totals(r);
     struct run_reader_totals as = {.lost = totals.lost, .rest = totals.rest};
     memcpy(as.proofs, totals.proofs, sizeof as.proofs);
