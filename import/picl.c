@@ -148,8 +148,8 @@ static bool read_line(struct picl_reading *r, char *at, struct line *l)
     int64_t count;
     at += strspn(at, " ");
     return read_number(&at, &l->record) && read_number(&at, &l->event) && read_time(&at, &l->time) &&
-           read_number(&at, &l->processor) && read_number(&at, &l->process) && read_number(&at, &count) && count >= 0 &&
-           count <= LINE_MAX_BYTES && read_data(r, at, count, l);
+           read_number(&at, &l->processor) && read_number(&at, &l->process) && l->process <= UINT32_MAX &&
+           read_number(&at, &count) && count >= 0 && count <= LINE_MAX_BYTES && read_data(r, at, count, l);
 }
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
@@ -374,8 +374,7 @@ bool picl_is(const char *path)
 static int report_damage(const struct picl_reading *r, const char *path, uint64_t number)
 {
     log_error("BEZEL-IMPORT-DAMAGED",
-              "%s:%" PRIu64
-              ": this is no line of PICL, or a number in it is none, or beyond 64 bits: what comes behind "
+              "%s:%" PRIu64 ": this is no line of PICL, or a number in it is none, or too large: what comes behind "
               "is missing: correct it, and import again",
               path, number);
     fill_note(r->node, FILL_DAMAGED,
