@@ -246,6 +246,7 @@ static void follow_gap(struct history *h, struct history_series *s, int64_t at, 
     s->begin = is_first ? begin : s->begin;
     struct history_gap *g = gap < 0 ? NULL : gap_to_absorb(h, s);
     if (g) {
+        g->again += g->restarted ? at - g->end : 0;
         g->end = at;
         g->cut = saturate_add(g->cut, cut);
         return;

@@ -58,7 +58,7 @@ static void join_life(struct summary *s, const struct experiment *e, struct buil
     int64_t between = 0;
     if (gap && (into->at > 0 || gap->end <= later->at)) {
         gap->begin = into->at > 0 ? into->at : gap->begin;
-        between = gap->end - gap->begin;
+        between = most(0, gap->end - gap->begin - gap->again);
     }
     sum.worst = worse(e, into->limit, into->worst, later->worst);
     sum.settling = saturate_add(into->settling, later->settling);
