@@ -247,6 +247,7 @@ static void follow_gap(struct history *h, struct history_series *s, int64_t at, 
     struct history_gap *g = gap < 0 ? NULL : gap_to_absorb(h, s);
     if (g) {
         g->again += g->restarted ? at - g->end : 0;
+        g->seen += begin - g->end;
         g->end = at;
         g->cut = saturate_add(g->cut, cut);
         return;

@@ -63,6 +63,7 @@ struct history_gap {
     uint32_t node, limit;
     int64_t begin, end;
     int64_t cut;    /* ns before `begin` that are counted as well, of a time in which the limit was observed */
+    int64_t seen;   /* ns within, between gaps that were joined, in which the limit was observed, and unknown */
     int64_t again;  /* ns at the end of one that is `restarted`, in which bezeld was running again, and counted */
     bool restarted; /* bezeld was not running; else it did not come to judge */
     bool early;     /* programs recorded, and the manager did not judge yet */

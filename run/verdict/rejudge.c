@@ -557,7 +557,8 @@ void rejudge_take_gap(struct summary *s, const struct experiment *e, const struc
     l->settling = saturate_add(l->settling, g->settling);
     l->unknown = most(0, l->unknown - g->held - g->violated - g->settling);
     int64_t cut = g->cut < e->adapt.every ? g->cut : 0; /* less than between two instants */
-    l->unjudged = most(0, l->unjudged - (g->end - g->begin + cut - g->doubtful));
+    int64_t seen = rejudge_is_all(s, g) ? 0 : g->seen;  /* over all nodes it is what messages took */
+    l->unjudged = most(0, l->unjudged - most(0, g->end - g->begin + cut - seen - g->doubtful));
 }
 
 void rejudge_drop_rest(struct summary *s, const struct experiment *e, uint32_t limit)
