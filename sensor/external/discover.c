@@ -148,6 +148,8 @@ static void bound_times(const struct external *x, struct external_process *p, in
         a->started = (uint64_t)now;
     if (is_new && a->started < p->earliest)
         a->started = p->earliest;
+    uint64_t seen = atomic_load_explicit(&a->segment->seen, memory_order_relaxed); /* relaxed: a number */
+    p->seen = seen < (uint64_t)now ? (int64_t)seen : now;
 }
 
 static int adopt(struct external *x, struct attached *a, const char *name, int64_t now)

@@ -59,6 +59,13 @@ void external_refresh(struct external *x, struct external_process *p)
 
 /* ---- Ends of processes ------------------------------------------------------------------------------------------- */
 
+/* The segment keeps it for a successor, which may come when the process has ended. */
+static void see_alive(struct external_process *p, int64_t now)
+{
+    p->seen = now;
+    atomic_store_explicit(&p->at->segment->seen, (uint64_t)now, memory_order_relaxed); /* relaxed: a number */
+}
+
 /* An exit that hangs is none: a process that was there for longer was ended. */
 static enum builtin_ending_way way_of(const struct external_process *p, bool alive)
 {
@@ -73,7 +80,8 @@ static enum builtin_ending_way way_of(const struct external_process *p, bool ali
 static void tell_last(struct external *x, struct external_process *p, bool alive, int64_t now)
 {
     open_spans_last(x, p, !alive, now);
-    p->seen = alive ? now : p->seen;
+    if (alive)
+        see_alive(p, now);
     if (x->options.observer.ending && p->role == ROLE_SUT && !p->ending_told && !p->truncated)
         x->options.observer.ending(x->options.observer.context, p, way_of(p, alive));
     p->ending_told = true;
@@ -318,7 +326,7 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
     if (p->phase == EXTERNAL_LIVE && doubtful && !segment_alive(p->at))
         begin_closing(x, i, PROCESS_ENDED, now); /* first: from here on a read sees all that it wrote */
     else if (p->phase == EXTERNAL_LIVE && (doubtful || p->at->pidfd >= 0))
-        p->seen = now;
+        see_alive(p, now);
     if (p->phase != EXTERNAL_CLOSED && !p->truncated)
         external_refresh(x, p);      /* also without waiting records: aspects that are only counted have books */
     (void)external_knob_count(x, p); /* takes in new knobs, and notes invalid ones */

@@ -7,7 +7,7 @@
  * a complete head. It outlives its process, until the external sensor has drained it.
  *
  * The process writes the head, the dictionary, the ring states, heads, counters, open spans and `exits`. The external
- * sensor writes `session`, `mode`, `enable`, `wake_bit` (which the process clears), `tick_ns`, `counter_left`,
+ * sensor writes `seen`, `session`, `mode`, `enable`, `wake_bit` (which the process clears), `tick_ns`, `counter_left`,
  * `knob_shift`, the bases, the loss causes, the reductions, `open_told`, the tails, and words of slots that it has
  * read, as they are. Processes forked from it add to `unobserved`. Each side treats the other's words as hostile: it
  * checks them before use, and no content makes it crash.
@@ -182,6 +182,8 @@ struct segment {
     uint32_t when_full;       /* enum segment_when_full */
     char name[SEGMENT_NAME_BYTES];
     char executable[SEGMENT_EXECUTABLE_BYTES];
+    _Atomic uint64_t seen; /* the external sensor's, ns, CLOCK_MONOTONIC: when the process lived for certain, the
+                              latest; 0: not known. Here no record touches its line */
 
     alignas(RING_LINE) uint8_t session[16]; /* run that reads it, or read it last; zeros: none yet */
     _Atomic uint32_t mode;                  /* enum segment_enable: first state of new aspects */

@@ -80,6 +80,19 @@ static void execute(void *unused)
     abort();
 }
 
+static void exit_when_told(void *unused)
+{
+    (void)unused;
+    sigset_t told_by;
+    int ignored;
+    sigemptyset(&told_by);
+    sigaddset(&told_by, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &told_by, NULL);
+    work();
+    sigwait(&told_by, &ignored);
+    exit(0);
+}
+
 /* Handlers run in the opposite order: the sensor's has told of the exit by then. */
 static void hang_in_exit(void *unused)
 {
@@ -176,6 +189,53 @@ TEST(a_process_is_there_until_it_was_seen_last)
     external_housekeep(f->external, seen);
     ended(f, pid, SIGKILL);
     assert_in_range(told.seen, seen, clock_now());
+}
+
+/* Polls as a bezeld does that is killed before it sees the end of `pid`, and has seen it alive at the time returned. */
+static int64_t seen_and_crashed(struct fixture *f, pid_t pid, int signal)
+{
+    fixture_until(f, is_there);
+    int64_t seen = clock_now();
+    external_housekeep(f->external, seen);
+    external_close(f->external, false);
+    kill(pid, signal);
+    return seen;
+}
+
+TEST(a_process_that_ended_while_no_bezeld_was_there_was_seen_by_the_one_before)
+{
+    static const struct {
+        void (*body)(void *unused);
+        enum builtin_ending_way way;
+    } cases[] = {{work_and_hang, ENDING_UNKNOWN}, {exit_when_told, ENDING_EXIT}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture *f = opened();
+        pid_t pid = started(cases[i].body);
+        int64_t seen = seen_and_crashed(f, pid, cases[i].way == ENDING_EXIT ? SIGUSR1 : SIGKILL);
+        (void)fixture_wait(pid);
+        int64_t ended = clock_now();
+        fixture_reopen(f);
+        fixture_until(f, fixture_all_gone);
+        fixture_end(f);
+        assert_int_equal(told.count, 1);
+        assert_int_equal(told.way, cases[i].way);
+        assert_in_range(told.seen, seen, ended);
+    }
+}
+
+TEST(a_process_cannot_have_been_seen_later_than_now)
+{
+    struct fixture *f = opened();
+    pid_t pid = started(work_and_hang);
+    fixture_until(f, is_there);
+    atomic_store(&external_process(f->external, 0)->at->segment->seen, UINT64_MAX);
+    external_close(f->external, false);
+    kill(pid, SIGKILL);
+    (void)fixture_wait(pid);
+    fixture_reopen(f);
+    fixture_until(f, fixture_all_gone);
+    fixture_end(f);
+    assert_in_range(told.seen, 1, clock_now());
 }
 
 TEST(an_exit_that_hangs_is_none)
