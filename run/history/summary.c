@@ -224,7 +224,8 @@ static void take_program(struct summary_loading *l, sqlite3_stmt *s)
                                   .ran = summary_ns(s, 8),
                                   .cpu = summary_ns(s, 9),
                                   .memory = summary_u64(s, 10),
-                                  .missing = summary_u64(s, 11)};
+                                  .missing = summary_u64(s, 11),
+                                  .started = summary_ns(s, 12)};
     if (state >= LAUNCHED_RUNS && state <= LAUNCHED_LOST)
         p->state = (enum message_launched_state)state;
 }

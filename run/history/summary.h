@@ -137,6 +137,7 @@ struct summary_program {
     const char *stage;
     int64_t ran, cpu;         /* ns; cpu: of user and system together */
     uint64_t memory, missing; /* bytes: resident at most; of output that could not be had */
+    int64_t started;          /* on its node's clock; 0: a run of an older version */
 };
 
 struct summary_node {

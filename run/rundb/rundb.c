@@ -67,8 +67,8 @@ static const char schema[] =
     " text));"
     "CREATE TABLE programs(node TEXT NOT NULL, name TEXT NOT NULL, incarnation INTEGER NOT NULL, pid INTEGER NOT NULL,"
     " state INTEGER NOT NULL, status INTEGER NOT NULL, error INTEGER NOT NULL, stage TEXT NOT NULL, ran INTEGER NOT"
-    " NULL, cpu INTEGER NOT NULL, memory INTEGER NOT NULL, missing INTEGER NOT NULL, PRIMARY KEY(node, name,"
-    " incarnation)) WITHOUT ROWID;";
+    " NULL, cpu INTEGER NOT NULL, memory INTEGER NOT NULL, missing INTEGER NOT NULL, " RUNDB_LAUNCHED
+    ", PRIMARY KEY(node, name, incarnation)) WITHOUT ROWID;";
 
 static const char *const sql[RUNDB_BUILTIN] = {
     [RUNDB_BEGIN] = "BEGIN IMMEDIATE",
@@ -101,7 +101,7 @@ static const char *const sql[RUNDB_BUILTIN] = {
                       " WHERE nodes.name = ?1 AND pid = ?3)"
                       " AND NOT EXISTS (SELECT 1 FROM notes WHERE name = ?2 AND code = ?5)"),
     [RUNDB_SILENT_NODE] = "UPDATE notes SET node = (SELECT max(id) FROM nodes WHERE name = ?2) WHERE rowid = ?1",
-    [RUNDB_PROGRAM] = "INSERT OR REPLACE INTO programs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    [RUNDB_PROGRAM] = "INSERT OR REPLACE INTO programs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
 };
 
 int rundb_error(sqlite3 *db, int rc)
@@ -440,5 +440,5 @@ int rundb_program(struct rundb *f, const char *node, const struct message_launch
     return rundb_write(f, RUNDB_PROGRAM, RUNDB_TEXT(node), RUNDB_TEXT(row->of.process), RUNDB_INT(row->of.incarnation),
                        RUNDB_INT(row->pid), RUNDB_INT(row->state), RUNDB_INT(row->status), RUNDB_INT(row->error),
                        RUNDB_TEXT(row->stage), RUNDB_INT(ran), RUNDB_INT((int64_t)(row->user_ns + row->system_ns)),
-                       RUNDB_INT((int64_t)row->memory), RUNDB_INT((int64_t)missing));
+                       RUNDB_INT((int64_t)row->memory), RUNDB_INT((int64_t)missing), RUNDB_INT(row->started));
 }

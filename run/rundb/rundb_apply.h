@@ -26,7 +26,7 @@
 #include <stddef.h>
 
 /** Of the stream of bytes, of the tables in it, and of what else a mirror is sent: both ends must have the same one. */
-enum { RUNDB_APPLY_VERSION = 2100 };
+enum { RUNDB_APPLY_VERSION = 2101 };
 
 enum { RUNDB_APPLY_TOKEN_MAX = 4096 }; /* bytes */
 

@@ -116,7 +116,15 @@ static int drop_made(sqlite3 *db)
         snprintf(text, sizeof text, "DROP TABLE IF EXISTS temp.%s", builtin_layout(b)->table);
         err = rundb_error(db, sqlite3_exec(db, text, NULL, NULL, NULL));
     }
-    return err;
+    return err ? err : rundb_error(db, sqlite3_exec(db, "DROP VIEW IF EXISTS temp.programs", NULL, NULL, NULL));
+}
+
+/* When programs were started. SQLite adds the column to the text of the table as this version writes it. */
+static int make_launched(sqlite3 *db, bool lasting)
+{
+    const char *text = lasting ? "ALTER TABLE programs ADD COLUMN " RUNDB_LAUNCHED
+                               : "CREATE TEMP VIEW programs AS SELECT *, 0 AS started FROM main.programs";
+    return rundb_error(db, sqlite3_exec(db, text, NULL, NULL, NULL));
 }
 
 static int make_lacking(sqlite3 *db, enum builtin b, bool lasting)
@@ -139,6 +147,8 @@ int rundb_renew(sqlite3 *db, bool lasting)
         err = drop_made(db);
     for (enum builtin b = rundb_first_lacking(version); b < BUILTIN_COUNT && !err; b++)
         err = make_lacking(db, b, lasting);
+    if (!err && version < RUNDB_VERSION_LAUNCHED)
+        err = make_launched(db, lasting);
     if (err || version == RUNDB_VERSION || !lasting)
         return err;
     snprintf(text, sizeof text, "PRAGMA user_version = %d", RUNDB_VERSION);

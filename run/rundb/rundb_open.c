@@ -254,6 +254,15 @@ static bool is_lacking(const struct known_schema *k, size_t r, int64_t version)
     return false;
 }
 
+/* Whether `is` is the text of table `programs` in a format that does not know when programs were started. */
+static bool is_unlaunched(const char *is, const char *wanted, int64_t version)
+{
+    const char *more = strstr(wanted, ", " RUNDB_LAUNCHED);
+    size_t n = more ? (size_t)(more - wanted) : 0;
+    return version < RUNDB_VERSION_LAUNCHED && more && strncmp(is, wanted, n) == 0 &&
+           strcmp(is + n, more + strlen(", " RUNDB_LAUNCHED)) == 0;
+}
+
 /* Steps through both schemas. Returns 0, BEZEL_EMALFORMED at the first difference, or an error. */
 static int compare_schemas(sqlite3 *db, sqlite3_stmt *found, const struct known_schema *ours, int64_t version)
 {
@@ -270,7 +279,7 @@ static int compare_schemas(sqlite3 *db, sqlite3_stmt *found, const struct known_
                                 rc == SQLITE_ROW ? "something more" : "something less", (int)version);
         for (int i = 0; i < SCHEMA_COLUMNS; i++) {
             const char *is = (const char *)sqlite3_column_text(found, i), *wanted = ours->rows[r].text[i];
-            if (is && wanted ? strcmp(is, wanted) != 0 : is != wanted)
+            if (is && wanted ? strcmp(is, wanted) != 0 && !is_unlaunched(is, wanted, version) : is != wanted)
                 return rundb_refuse(BEZEL_EMALFORMED, "its schema is not that of format %d: %.60s differs",
                                     (int)version, ours->rows[r].text[1]);
         }

@@ -16,6 +16,7 @@
 enum {
     RUNDB_APPLICATION = 0x425A4C46, /* "BZLF" */
     RUNDB_VERSION = 21,             /* of the schema: each one has one table more, the last of mdr/builtin.h */
+    RUNDB_VERSION_LAUNCHED = 21,    /* the first that knows when programs were started */
     RUNDB_VERSION_READ = 16,        /* the oldest one that is read */
     RUNDB_BUSY_MS = 5000,           /* ms to wait for other users of the database */
     RUNDB_SERVE_BUSY_MS = 100,      /* the same in the collector, whose packets wait meanwhile */
@@ -84,11 +85,14 @@ int rundb_prepare_builtins(struct rundb *f) BEZEL_MUST_CHECK;
 int rundb_check_schema(sqlite3 *db, bool *empty) BEZEL_MUST_CHECK;
 
 /**
- * Gives a checked database of an older version the tables that it lacks: in this connection's memory alone, until
- * another one has made it one of this version, or `lasting`, within the open transaction, which makes it one of this
- * version. Does nothing with one of this version.
+ * Gives a checked database of an older version the tables and the column that it lacks: in this connection's memory
+ * alone, until another one has made it one of this version, or `lasting`, within the open transaction, which makes it
+ * one of this version. Does nothing with one of this version.
  */
 int rundb_renew(sqlite3 *db, bool lasting) BEZEL_MUST_CHECK;
+
+/** The column of `programs` that a database of a version before RUNDB_VERSION_LAUNCHED lacks. */
+#define RUNDB_LAUNCHED "started INTEGER NOT NULL DEFAULT 0"
 
 /** The first builtin whose table a database of `version` lacks; BUILTIN_COUNT: none. Pure. */
 enum builtin rundb_first_lacking(int64_t version);

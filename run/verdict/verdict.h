@@ -196,15 +196,16 @@ struct verdict {
 int verdict_new(const struct summary *s, const struct experiment *e, bool running, struct verdict **v) BEZEL_MUST_CHECK;
 
 /**
- * Until when process `p` was there, on its node's clock: exactly, if the run started it, and it recorded at once, else
- * as it was seen for certain; INT64_MIN: it is not known. Pure.
+ * Until when process `p` was there, on its node's clock: exactly, if the run started it, else as it was seen for
+ * certain; INT64_MIN: it is not known. Of a run that does not know when it started it (struct summary_program.started),
+ * the latest that it may have been there: its silence is doubted for longer rather than for less. Pure.
  */
 int64_t verdict_there_until(const struct summary *s, const struct summary_process *p);
 
 /**
- * When process `p` ended, likewise. A program of the run is waited for, from before it began on: it had ended by then
- * for certain, and no earlier, unless it first recorded late or executed another one; then, and of others, its bezeld
- * found it to `within` ns. INT64_MAX: that is not known, or it recorded behind that. Pure.
+ * When process `p` ended, likewise: a program of the run is waited for. Where it executed another one, or it is not
+ * known when it was started, and of other processes, its bezeld found the end to `within` ns. INT64_MAX: that is not
+ * known, or it recorded behind that. Pure.
  */
 int64_t verdict_ended(const struct summary *s, const struct summary_process *p, int64_t within);
 

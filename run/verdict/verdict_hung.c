@@ -29,11 +29,20 @@ static const struct summary_program *program_of(const struct summary *s, const s
     return g;
 }
 
+/*
+ * When program `g`, which process `p` was, had ended. It runs from its launch on, and `p` began when it first recorded:
+ * where it is not known when it was started, it had ended by then at the latest.
+ */
+static int64_t ended_by(const struct summary_process *p, const struct summary_program *g)
+{
+    return saturate_add(g->started != 0 ? g->started : p->started, g->ran);
+}
+
 int64_t verdict_there_until(const struct summary *s, const struct summary_process *p)
 {
     const struct summary_program *g = program_of(s, p);
     const struct builtin_ending *is = &p->ending;
-    int64_t end = g ? saturate_add(p->started, g->ran) : INT64_MIN; /* it ran for longer, as it records from then on */
+    int64_t end = g ? ended_by(p, g) : INT64_MIN;
     bool is_late = is->at != 0 && (!g || is->way == ENDING_EXEC || end > is->at);
     return !is_late ? end : is->seen != 0 ? is->seen : INT64_MIN;
 }
@@ -42,14 +51,15 @@ int64_t verdict_ended(const struct summary *s, const struct summary_process *p, 
 {
     const struct builtin_ending *is = &p->ending;
     int64_t last = INT64_MIN, found = is->at != 0 && is->way != ENDING_NONE ? is->at : INT64_MAX;
+    bool is_near = found < INT64_MAX && is->at - is->seen <= within;
     for (size_t b = 0; b < p->book_count; b++)
         last = p->books[b].stored && p->books[b].last_ns > last ? p->books[b].last_ns : last;
     for (const struct summary_program *g = NULL; (g = summary_program_of(s, p, g)) != NULL;) {
-        int64_t ended = saturate_add(p->started, g->ran);
-        if (g->state == LAUNCHED_ENDED && ended >= last && ended <= found)
+        int64_t ended = ended_by(p, g);
+        if (g->state == LAUNCHED_ENDED && ended >= last && ended <= found && (g->started != 0 || is_near))
             return ended;
     }
-    return found >= last && is->at - is->seen <= within ? found : INT64_MAX;
+    return found >= last && is_near ? found : INT64_MAX;
 }
 
 /* How process `p` ended, as the silence before its end is to be taken. */
@@ -65,7 +75,7 @@ static enum hung_end hung_end_of(const struct verdict *v, const struct summary *
     const struct summary_program *g = program_of(s, p);
     const struct builtin_ending *is = &p->ending;
     const char *by = summary_property(s, "ended_by");
-    int64_t found = is->at != 0 ? is->at : INT64_MAX, end = g ? saturate_add(p->started, g->ran) : INT64_MAX;
+    int64_t found = is->at != 0 ? is->at : INT64_MAX, end = g ? ended_by(p, g) : INT64_MAX;
     bool is_later = v->ended != 0 && summary_run_time(s, p->node, end < found ? end : found) >= v->ended;
     bool is_own = g || (is->way == ENDING_EXIT && summary_run_time(s, p->node, is->seen) < v->ended);
     int signal = g && WIFSIGNALED(g->status) ? WTERMSIG(g->status) : 0;

@@ -389,16 +389,16 @@ static inline void sample_troubled(struct sample *s)
     s->summary.expired_count = 2;
     s->summary.refused = 2;
     s->summary.program_count = 6;
-    s->programs[0] = (struct summary_program){"studio", "client.1", 1,           4712,           LAUNCHED_ENDED, 9,
-                                              0,        "",         3 * CLOCK_S, 250 * CLOCK_MS, 12 << 20,       0};
-    s->programs[1] = (struct summary_program){"studio", "client.1", 2,       4722,         LAUNCHED_ENDED, 0x300,
-                                              0,        "",         CLOCK_S, 2 * CLOCK_MS, 3 << 20,        70000};
+    s->programs[0] = (struct summary_program){
+        "studio", "client.1", 1, 4712, LAUNCHED_ENDED, 9, 0, "", 3 * CLOCK_S, 250 * CLOCK_MS, 12 << 20, 0, 0};
+    s->programs[1] = (struct summary_program){
+        "studio", "client.1", 2, 4722, LAUNCHED_ENDED, 0x300, 0, "", CLOCK_S, 2 * CLOCK_MS, 3 << 20, 70000, 0};
     s->programs[2] =
-        (struct summary_program){"studio", "evil\033[31m", 1, 0, LAUNCHED_FAILED, 0, 2, "exec", 0, 0, 0, 0};
-    s->programs[3] = (struct summary_program){"desk", "lost", 1, 4724, LAUNCHED_LOST, 0, 0, "", 0, 0, 0, 0};
-    s->programs[4] = (struct summary_program){"desk", "server", 1, 4725, LAUNCHED_RUNS, 0, 0, "", 0, 0, 0, 0};
-    s->programs[5] = (struct summary_program){"desk", "view",    1,           4726,     LAUNCHED_ENDED, 0,
-                                              0,      "silence", 2 * CLOCK_S, CLOCK_MS, 1 << 20,        0};
+        (struct summary_program){"studio", "evil\033[31m", 1, 0, LAUNCHED_FAILED, 0, 2, "exec", 0, 0, 0, 0, 0};
+    s->programs[3] = (struct summary_program){"desk", "lost", 1, 4724, LAUNCHED_LOST, 0, 0, "", 0, 0, 0, 0, 0};
+    s->programs[4] = (struct summary_program){"desk", "server", 1, 4725, LAUNCHED_RUNS, 0, 0, "", 0, 0, 0, 0, 0};
+    s->programs[5] = (struct summary_program){"desk",   "view",  1, 4726, LAUNCHED_ENDED, 0, 0, "silence", 2 * CLOCK_S,
+                                              CLOCK_MS, 1 << 20, 0, 0};
     s->summary.event_count = 2;
     s->events[0] =
         (struct summary_event){SAMPLE_STARTED + 3 * CLOCK_S, true, "client.1 (pid 4712) was ended by signal 9"};

@@ -28,8 +28,8 @@ static void check_worst(const struct scene *s, const struct builtin_limit *row)
 }
 
 /*
- * The workers are programs that the run started, and waited for. Of some bezeld found the end in time: they began
- * seconds before their first record, or were started by somebody else.
+ * The workers are programs that the run started, and waited for: seconds before their first record. It knows when, or
+ * bezeld found their ends in time; some were started by somebody else.
  */
 static void launch(struct scene *s, struct summary_program programs[WORKERS])
 {
@@ -40,12 +40,15 @@ static void launch(struct scene *s, struct summary_program programs[WORKERS])
         programs[i] = (struct summary_program){.node = s->node[p->node].name,
                                                .pid = p->pid,
                                                .state = LAUNCHED_ENDED,
-                                               .ran = s->workers[i].ends - p->started};
+                                               .started = p->started - (int64_t)draw(10 * CLOCK_S)};
+        programs[i].ran = s->workers[i].ends - programs[i].started;
+        p->ending = (struct builtin_ending){.at = s->workers[i].ends + (int64_t)draw(10 * CLOCK_S),
+                                            .seen = s->workers[i].times[0]};
         if (draw(2))
             continue;
         p->ending =
             (struct builtin_ending){.at = s->workers[i].ends, .seen = s->workers[i].ends - (int64_t)draw(EVERY)};
-        programs[i].ran += (int64_t)draw(10 * CLOCK_S);
+        programs[i].started = 0;
         programs[i].pid += draw(2) ? WORKERS : 0;
     }
     s->s.programs = programs;

@@ -123,7 +123,7 @@ TEST_WITH(setup, teardown, another_version_is_named)
 
 #define OLDER                                                                                                          \
     "DROP TABLE endings; DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; DROP TABLE threads; "      \
-    "PRAGMA user_version = 16"
+    "ALTER TABLE programs DROP COLUMN started; PRAGMA user_version = 16"
 
 static void is_read(struct fixture *t)
 {
@@ -147,13 +147,32 @@ static void is_read(struct fixture *t)
     summary_free(s);
 }
 
+static void assert_started(struct fixture *t, int64_t at)
+{
+    struct summary *s;
+    assert_int_equal(summary_load(t->dir, &s), 0);
+    assert_int_equal(s->program_count, 1);
+    assert_int_equal(s->programs[0].started, at);
+    assert_int_equal(s->programs[0].ran, 4);
+    summary_free(s);
+}
+
 TEST_WITH(setup, teardown, formats_before_are_read)
 {
-    change(*test_state, "DROP TABLE endings; DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; PRAGMA "
-                        "user_version = 17");
-    is_read(*test_state);
-    change(*test_state, OLDER);
-    is_read(*test_state);
+    struct message_launched row = {.of = {"app", 1}, .state = LAUNCHED_ENDED, .pid = 10, .started = 5, .ended = 9};
+    struct fixture *t = *test_state;
+    struct rundb *f;
+    assert_int_equal(rundb_open(t->dir, &f), 0);
+    assert_int_equal(rundb_program(f, "desk", &row, 0), 0);
+    assert_int_equal(rundb_close(f), 0);
+    assert_started(t, 5);
+    change(t, "DROP TABLE endings; DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; "
+              "ALTER TABLE programs DROP COLUMN started; PRAGMA user_version = 17");
+    is_read(t);
+    change(t, OLDER);
+    assert_started(t, 0);
+    is_read(t);
+    assert_started(t, 0);
 }
 
 TEST_WITH(setup, teardown, the_format_before_has_its_own_schema)

@@ -125,7 +125,7 @@ static void break_run(struct sample *s, int how)
     default:
         s->properties[s->summary.property_count++] = (struct summary_property){"outcome", "4"};
         s->summary.program_count = 1;
-        s->programs[0] = (struct summary_program){"studio", "x", 1, 0, LAUNCHED_FAILED, 0, 2, "exec", 0, 0, 0, 0};
+        s->programs[0] = (struct summary_program){"studio", "x", 1, 0, LAUNCHED_FAILED, 0, 2, "exec", 0, 0, 0, 0, 0};
     }
 }
 

@@ -237,7 +237,7 @@ TEST_WITH(begin, end, the_database_is_not_held_before_the_commit)
 
 #define OLDER                                                                                                          \
     "DROP TABLE endings; DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; DROP TABLE threads; "      \
-    "PRAGMA user_version = 16"
+    "ALTER TABLE programs DROP COLUMN started; PRAGMA user_version = 16"
 
 TEST_WITH(begin, end, an_older_format_is_copied_into_one_of_this)
 {
@@ -278,7 +278,7 @@ TEST_WITH(begin, end, a_database_that_went_back_is_copied_anew)
     change(run, "INSERT INTO events VALUES(1, 0, 'first')");
     assert_int_equal(file_read(path, 1 << 24, &before, &n), 0);
     change(run, "INSERT INTO events VALUES(2, 0, 'lost'); INSERT INTO programs VALUES('a', 'b', 1, 1, 1, 1, 1, '', 1,"
-                " 1, 1, 1)");
+                " 1, 1, 1, 1)");
     copy_all(&copy, false);
     copy_close_apply(&copy);
     assert_int_equal(file_replace(path, before, n), 0);

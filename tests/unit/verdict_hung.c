@@ -123,7 +123,7 @@ TEST(the_silence_of_a_killed_process_is_no_end_of_its_own)
 /*
  * A process made its last record 5 s after the start, of a run of 10 s. Its bezeld saw it `seen` and found its end
  * `at`. Of one that the run started, its launcher knows for how long it `ran`, from before its first record; 0: it did
- * not.
+ * not. That is counted from its launch.
  */
 TEST(a_process_that_the_run_did_not_start_may_have_hung)
 {
@@ -134,29 +134,36 @@ TEST(a_process_that_the_run_did_not_start_may_have_hung)
         int status;
         const char *by;
         double killed, perhaps, silent; /* s */
-    } cases[] = {{ENDING_UNKNOWN, 7, 6.9, 0, 0, "duration", 0, 1.9, 0},
-                 {ENDING_EXIT, 7, 6.9, 0, 0, "duration", 0, 0, 0},
-                 {ENDING_EXEC, 7, 6.9, 0, 0, "duration", 0, 0, 0},
-                 {ENDING_UNKNOWN, 7, 5.05, 0, 0, "duration", 0, 0, 0}, /* for less than 100 ms for certain */
-                 {ENDING_UNKNOWN, 7, 0, 0, 0, "duration", 0, 0, 0},
-                 {ENDING_UNKNOWN, 0, 0, 0, 0, "duration", 0, 0, 0}, /* of a version that does not tell */
-                 {ENDING_UNKNOWN, 11, 10.9, 0, 0, "duration", 0, 0, 5},
-                 {ENDING_UNKNOWN, 10.1, 9.9, 0, 0, "duration", 0, 0, 4.9},
-                 {ENDING_EXIT, 11, 10.9, 0, 0, "duration", 0, 0, 5},
-                 {ENDING_NONE, 11, 11, 0, 0, "duration", 0, 0, 5},
-                 {ENDING_NONE, 7, 7, 0, 0, "duration", 0, 0, 2}, /* it was left then */
-                 {ENDING_EXIT, 10.1, 9.9, 0, 0, "processes", 0, 0, 0},
-                 {ENDING_EXIT, 11, 10.9, 0, 0, "processes", 0, 0, 5},
-                 {ENDING_UNKNOWN, 10.1, 9.9, 0, 0, "processes", 0, 0, 4.9},
-                 {ENDING_UNKNOWN, 7, 6.9, 6.95, KILL, "duration", 1.95, 0, 0},
-                 {ENDING_UNKNOWN, 5.06, 5.05, 8, KILL, "duration", 0, 0, 0}, /* its first record was 3 s late */
-                 {ENDING_UNKNOWN, 7, 6.9, 9, KILL, "duration", 1.9, 0, 0},
-                 {ENDING_EXEC, 7, 6.9, 9, KILL, "duration", 0, 0, 0},
-                 {ENDING_EXIT, 5.5, 5.4, 11, 0, "duration", 0, 0, 0},
-                 {ENDING_UNKNOWN, 7, 6.9, 6.95, TERM, "duration", 0, 0, 0},
-                 {ENDING_EXIT, 10.1, 9.9, 10.2, 0, "duration", 0, 0, 4.9},
-                 {ENDING_EXIT, 10.1, 9.9, 10.05, 0, "duration", 0, 0, 5},
-                 {ENDING_EXIT, 10.1, 9.9, 10.05, 0, "processes", 0, 0, 0}};
+        double launch;                  /* s before it recorded; 0: not known */
+    } cases[] = {{ENDING_UNKNOWN, 7, 6.9, 0, 0, "duration", 0, 1.9, 0, 0},
+                 {ENDING_EXIT, 7, 6.9, 0, 0, "duration", 0, 0, 0, 0},
+                 {ENDING_EXEC, 7, 6.9, 0, 0, "duration", 0, 0, 0, 0},
+                 {ENDING_UNKNOWN, 7, 5.05, 0, 0, "duration", 0, 0, 0, 0}, /* for less than 100 ms for certain */
+                 {ENDING_UNKNOWN, 7, 0, 0, 0, "duration", 0, 0, 0, 0},
+                 {ENDING_UNKNOWN, 0, 0, 0, 0, "duration", 0, 0, 0, 0}, /* of a version that does not tell */
+                 {ENDING_UNKNOWN, 11, 10.9, 0, 0, "duration", 0, 0, 5, 0},
+                 {ENDING_UNKNOWN, 10.1, 9.9, 0, 0, "duration", 0, 0, 4.9, 0},
+                 {ENDING_EXIT, 11, 10.9, 0, 0, "duration", 0, 0, 5, 0},
+                 {ENDING_NONE, 11, 11, 0, 0, "duration", 0, 0, 5, 0},
+                 {ENDING_NONE, 7, 7, 0, 0, "duration", 0, 0, 2, 0}, /* it was left then */
+                 {ENDING_EXIT, 10.1, 9.9, 0, 0, "processes", 0, 0, 0, 0},
+                 {ENDING_EXIT, 11, 10.9, 0, 0, "processes", 0, 0, 5, 0},
+                 {ENDING_UNKNOWN, 10.1, 9.9, 0, 0, "processes", 0, 0, 4.9, 0},
+                 {ENDING_UNKNOWN, 7, 6.9, 6.95, KILL, "duration", 1.95, 0, 0, 0},
+                 {ENDING_UNKNOWN, 5.06, 5.05, 8, KILL, "duration", 0, 0, 0, 0}, /* its first record was 3 s late */
+                 {ENDING_UNKNOWN, 7, 6.9, 9, KILL, "duration", 1.9, 0, 0, 0},
+                 {ENDING_EXEC, 7, 6.9, 9, KILL, "duration", 0, 0, 0, 0},
+                 {ENDING_EXIT, 5.5, 5.4, 11, 0, "duration", 0, 0, 0, 0},
+                 {ENDING_UNKNOWN, 9, 5.05, 8, KILL, "duration", 3, 0, 0, 0}, /* likewise, and bezeld stood still */
+                 {ENDING_UNKNOWN, 9, 5.05, 8, KILL, "duration", 0, 0, 0, 2.95},
+                 {ENDING_UNKNOWN, 9, 5.05, 8, KILL, "duration", 1, 0, 0, 2},
+                 {ENDING_UNKNOWN, 0, 0, 8, KILL, "duration", 1, 0, 0, 2},
+                 {ENDING_EXIT, 10.5, 5.05, 11, 0, "duration", 0, 0, 0, 2},
+                 {ENDING_EXEC, 7, 6.9, 9, KILL, "duration", 0, 0, 0, 3},
+                 {ENDING_UNKNOWN, 7, 6.9, 6.95, TERM, "duration", 0, 0, 0, 0},
+                 {ENDING_EXIT, 10.1, 9.9, 10.2, 0, "duration", 0, 0, 4.9, 0},
+                 {ENDING_EXIT, 10.1, 9.9, 10.05, 0, "duration", 0, 0, 5, 0},
+                 {ENDING_EXIT, 10.1, 9.9, 10.05, 0, "processes", 0, 0, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sample s;
         make_silent(&s, METRIC_MAX, 100e6);
@@ -170,6 +177,8 @@ TEST(a_process_that_the_run_did_not_start_may_have_hung)
                                                  .state = LAUNCHED_ENDED,
                                                  .status = cases[i].status,
                                                  .ran = sample_time(cases[i].ran) - s.processes[1].started};
+        if (cases[i].launch > 0)
+            s.programs[0].started = s.processes[1].started - (int64_t)(cases[i].launch * 1e9);
         s.summary.program_count = cases[i].ran > 0;
         struct verdict *v = judge(&s, false);
         const struct verdict_limit *l = &v->limits[0];
