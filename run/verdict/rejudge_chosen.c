@@ -136,28 +136,46 @@ static bool read_chosen(const char *run, struct summary *s, const struct experim
 }
 
 /*
- * When process `k` made its last record that meets the condition of limit `i`, on times between such; 0: that is not
- * known. Looked for is as long before its last record of all as a silence may last.
+ * The last record of process c->process that meets the condition of `m`, from time `from` of its node on, becomes
+ * c->last. Returns whether all of them could be read.
  */
-static int64_t find_last(const char *run, const struct summary *s, const struct experiment *e, uint32_t i, size_t k)
+static bool read_latest(const char *run, const struct summary *s, const struct experiment_metric *m, int64_t from,
+                        struct summary_chosen *c)
 {
-    const struct experiment_limit *l = &e->limits[i];
-    const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
-    const struct summary_process *p = &s->processes[k];
-    const struct summary_book *b = m && m->where && m->aspect ? summary_book_of(p, m->aspect) : NULL;
-    if (!b || b->stored == 0 || m->arrivals == ARRIVALS_NONE || l->compare != COMPARE_AT_MOST)
-        return 0;
-    int64_t silence = saturate_add(agent_settling(e, l), saturate_add(l->persistence, (int64_t)fmin(l->bound, 1e18)));
-    int64_t last = saturate_sub(b->last_ns, saturate_add(silence, CLOCK_S));
+    const struct summary_process *p = &s->processes[c->process];
     struct record_item item;
-    struct run_reader *reader = open_records(run, s, m, p, summary_run_time(s, p->node, last));
+    struct run_reader *reader = open_records(run, s, m, p, summary_run_time(s, p->node, from));
     int more = reader && run_reader_look(reader, RUN_READER_ALL) == 0;
     for (uint64_t n = 0; more == 1 && n <= RECORDS_MOST && (more = run_reader_next(reader, &item)) == 1; n++)
         if (item.r && item.process->row == p->row)
-            last = saturate_time(item.time) > last ? saturate_time(item.time) : last;
-    bool is_known = reader && more == 0;
+            c->last = saturate_time(item.time) > c->last ? saturate_time(item.time) : c->last;
+    bool is_whole = reader && more == 0 && run_reader_totals(reader).cut == 0;
     run_reader_close(reader);
-    return is_known ? last : 0;
+    return is_whole;
+}
+
+/*
+ * When its process made the last record that meets the condition of limit c->limit, on times between such. Looked for
+ * is as long before its last record of all as a silence may last; if there is none, in all of its records.
+ */
+static void find_last(const char *run, const struct summary *s, const struct experiment *e, struct summary_chosen *c)
+{
+    const struct experiment_limit *l = &e->limits[c->limit];
+    const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
+    const struct summary_process *p = &s->processes[c->process];
+    const struct summary_book *b = m && m->where && m->aspect ? summary_book_of(p, m->aspect) : NULL;
+    if (!b || b->stored == 0 || m->arrivals == ARRIVALS_NONE || l->compare != COMPARE_AT_MOST)
+        return;
+    int64_t silence = saturate_add(agent_settling(e, l), saturate_add(l->persistence, (int64_t)fmin(l->bound, 1e18)));
+    int64_t far = saturate_sub(b->last_ns, saturate_add(silence, CLOCK_S));
+    c->last = INT64_MIN;
+    bool is_whole = read_latest(run, s, m, far, c);
+    if (is_whole && c->last == INT64_MIN && far > b->first_ns)
+        is_whole = b->stored <= RECORDS_MOST && read_latest(run, s, m, b->first_ns, c);
+    bool is_none = c->last == INT64_MIN;
+    c->unread = !is_whole || (is_none && (b->reduced > 0 || p->expired.packets > 0));
+    if (c->unread && is_none)
+        c->last = far > b->first_ns ? far : b->first_ns;
 }
 
 /* Adds what is known of chosen records, if that is anything. */
@@ -233,7 +251,8 @@ int rejudge_chosen(const char *run, struct summary *s, const struct experiment *
             struct summary_chosen c = {.limit = i, .process = p, .min = NAN, .max = NAN};
             bool is_chosen, is_stray = !isnan(verdict_stray(s, e, i, p, &is_chosen)) && !is_chosen;
             bool is_read = is_stray && read_chosen(run, s, e, &c);
-            c.last = is_stray == is_read ? find_last(run, s, e, i, p) : 0;
+            if (is_stray == is_read)
+                find_last(run, s, e, &c);
             err = add_chosen(s, &c, is_read || c.last != 0);
         }
     for (uint32_t i = 0; i < e->limit_count && !err; i++)

@@ -52,6 +52,7 @@ struct verdict_limit {
                         limit, and is not judged; most; 0: none was */
     int64_t perhaps; /* likewise: before one ended that no exit ended, and that perhaps was killed */
     int64_t silent;  /* likewise: for how long one was silent that still was when the run began to end */
+    bool unread;     /* these silences may have been shorter, or none: its records could not all be read */
     int64_t endless; /* of an interval: for how long, to the end of the run, first records came and no last one; 0 */
     const struct summary_note *unseen; /* over all nodes: it says that records of its aspect are missing, which no
                                           books count; the first; NULL: none does */

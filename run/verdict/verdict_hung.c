@@ -165,20 +165,20 @@ static void judge_silent(struct verdict *v, const struct summary *s, const struc
     for (size_t k = 0; k < s->process_count; k++) {
         const struct summary_process *p = &s->processes[k];
         int64_t until = summary_run_time(s, p->node, verdict_there_until(s, p)), last = INT64_MIN;
-        const struct summary_chosen *chosen = verdict_chosen(s, i, k);
+        bool is_read = true;
         enum hung_end how = hung_end_of(v, s, p);
         bool is_open = how == HUNG_STAYS && until == INT64_MIN && p->ending.at == 0;
         until = v->ended != 0 && (until > v->ended || is_open) ? v->ended : until;
         if (how != HUNG_NOT && until != INT64_MIN)
-            last = verdict_end(s, e, i, k);
-        last = last != INT64_MIN && chosen && chosen->last != 0 ? chosen->last : last;
-        int64_t silent = last == INT64_MIN ? 0 : saturate_sub(until, summary_run_time(s, p->node, last));
+            last = verdict_end_chosen(s, e, i, k, &is_read);
+        int64_t silent = last == INT64_MIN ? 0 : saturate_sub(until, last);
         if (silent <= 0 || !silence_counts(s, e, l, i, k, silent, how == HUNG_STAYS ? 0 : until) ||
             (double)saturate_add(l->violated, silent) <=
                 e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
             continue;
         int64_t *most = how == HUNG_STAYS ? &l->silent : how == HUNG_KILLED ? &l->killed : &l->perhaps;
         *most = silent > *most ? silent : *most;
+        l->unread = l->unread || !is_read;
         verdict_doubt_on(v, s, i, p->node, how == HUNG_STAYS);
     }
 }

@@ -54,6 +54,12 @@ struct summary_field verdict_range(const struct summary *s, const struct experim
 /** What was read of the records of process `p` that meet the condition of limit `i`; NULL: nothing was. */
 const struct summary_chosen *verdict_chosen(const struct summary *s, uint32_t i, size_t p);
 
+/**
+ * verdict_end() in the run's time; where the metric of limit `i` has a condition, of the records that meet it, if they
+ * were looked for. INT64_MIN: there is none. *is_read gets false if not all of them could be read.
+ */
+int64_t verdict_end_chosen(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_read);
+
 /** Whether records of metric `m` that process `p` made ended at a reducer. */
 bool verdict_is_reduced(const struct experiment_metric *m, const struct summary_process *p);
 

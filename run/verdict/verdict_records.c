@@ -226,6 +226,20 @@ int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_
     return last;
 }
 
+int64_t verdict_end_chosen(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_read)
+{
+    int64_t end = verdict_end(s, e, i, p), last = INT64_MIN;
+    bool any = false;
+    for (const struct summary_chosen *c = s->chosen; end != INT64_MIN && c < s->chosen + s->chosen_count; c++)
+        if (c->limit == i && c->last != 0 && counts_with(s, e, i, p, c->process)) {
+            int64_t at = summary_run_time(s, s->processes[c->process].node, c->last);
+            last = at > last ? at : last;
+            *is_read = *is_read && !c->unread;
+            any = true;
+        }
+    return any ? last : summary_run_time(s, s->processes[p].node, end);
+}
+
 struct summary_field verdict_range(const struct summary *s, const struct experiment *e, uint32_t i,
                                    const struct experiment_metric *m, size_t p)
 {

@@ -121,6 +121,47 @@ TEST(the_silence_of_a_killed_process_is_no_end_of_its_own)
 }
 
 /*
+ * A process was killed 5.9 s after the start, and made records up to 5.85 s. The last one that meets the condition was
+ * `at` (0: none did), and on its node another process made one at `other`. Times between these may be 100 ms.
+ */
+TEST(without_a_record_that_meets_the_condition_there_is_no_silence)
+{
+    static const struct {
+        double at, other;
+        bool unread, per_node;
+        double killed; /* s */
+    } cases[] = {{0, 0, false, false, 0},   {5, 0, false, false, 0.9}, {5, 0, true, false, 0.9},
+                 {0, 5, false, false, 0},   {0, 5, false, true, 0.9},  {5, 5.88, false, true, 0},
+                 {5, 5.2, false, true, 0.7}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        make_silent(&s, METRIC_MAX, 100e6);
+        end_at(&s, 10);
+        s.metrics[0].where = (char *)"number > 1";
+        s.metrics[0].per_process = !cases[i].per_node;
+        s.books[1][1].last_ns = sample_time(5.85);
+        struct summary_chosen chosen[2] = {{.process = 1, .min = NAN, .max = NAN, .unread = cases[i].unread},
+                                           {.process = 0, .min = NAN, .max = NAN}};
+        chosen[0].last = cases[i].at > 0 ? sample_time(cases[i].at) : INT64_MIN;
+        chosen[1].last = cases[i].other > 0 ? sample_time(cases[i].other) : INT64_MIN;
+        s.summary.chosen = chosen;
+        s.summary.chosen_count = 2;
+        s.programs[0] = (struct summary_program){.node = "studio",
+                                                 .pid = s.processes[1].pid,
+                                                 .state = LAUNCHED_ENDED,
+                                                 .status = SIGKILL,
+                                                 .ran = sample_time(5.9) - s.processes[1].started};
+        s.summary.program_count = 1;
+        struct verdict *v = judge(&s, false);
+        const struct verdict_limit *l = &v->limits[0];
+        if (l->is != (cases[i].killed > 0 ? VERDICT_UNKNOWN : VERDICT_HELD) || l->unread != cases[i].unread ||
+            fabs((double)l->killed / 1e9 - cases[i].killed) > 1e-3)
+            fail_msg("case %zu: %s, killed %.3f", i, verdict_name(l->is), (double)l->killed / 1e9);
+        verdict_free(v);
+    }
+}
+
+/*
  * A process made its last record 5 s after the start, of a run of 10 s. Its bezeld saw it `seen` and found its end
  * `at`. Of one that the run started, its launcher knows for how long it `ran`, from before its first record; 0: it did
  * not. That is counted from its launch.

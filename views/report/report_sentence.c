@@ -214,7 +214,9 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
     const struct verdict_limit *l = &r->verdict->limits[i];
     int metric = r->experiment->limits[i].metric;
     const char *joint = "", *silent = metric >= 0 && r->experiment->metrics[metric].where
-                                          ? "made no record that meets 'where'"
+                                          ? l->unread
+                                                ? "made no record that meets 'where', of those that could be read,"
+                                                : "made no record that meets 'where'"
                                           : "was silent";
     if (l->unjudged > 0 && (l->judged > 0 || l->unjudged >= l->total)) {
         say_part(out, &joint, " for %s of %s", units_duration(l->unjudged < l->total ? l->unjudged : l->total).s,
