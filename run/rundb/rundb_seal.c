@@ -18,7 +18,8 @@
  * proves the tables of built-in aspects, so they are not read for it, however long they are, but for that of limits,
  * which is short and makes the verdict; where packets have expired from the store it proves them no more, and they are.
  * Seals of former versions, without the mark at their end, leave out limits, too. The checksums of the rows are added
- * up: their order does not matter. A row's begins with its table, and has type, length and bytes of each value.
+ * up: their order does not matter. A row's begins with its table, and has type, length and bytes of each value; but a
+ * program's has no start that is not known, so that the seal of a version without that column goes on.
  */
 
 static uint64_t add_value(uint64_t sum, sqlite3_stmt *row, int at)
@@ -37,11 +38,25 @@ static uint64_t add_value(uint64_t sum, sqlite3_stmt *row, int at)
     return checksum_add(sum, bytes ? bytes : "", bytes ? (size_t)sqlite3_column_bytes(row, at) : 0);
 }
 
-uint64_t rundb_sum_row(uint64_t sum, sqlite3_stmt *row)
+static uint64_t sum_values(uint64_t sum, sqlite3_stmt *row, int n)
 {
-    for (int i = 0; i < sqlite3_column_count(row); i++)
+    for (int i = 0; i < n; i++)
         sum = add_value(sum, row, i);
     return sum;
+}
+
+uint64_t rundb_sum_row(uint64_t sum, sqlite3_stmt *row)
+{
+    return sum_values(sum, row, sqlite3_column_count(row));
+}
+
+/* How many values of a row of table `name` count. */
+static int values_of(const char *name, sqlite3_stmt *row)
+{
+    int n = sqlite3_column_count(row);
+    bool is_known = strcmp(name, "programs") != 0 || strcmp(sqlite3_column_name(row, n - 1), "started") != 0 ||
+                    sqlite3_column_int64(row, n - 1) != 0;
+    return is_known ? n : n - 1;
 }
 
 static int add_table(struct rundb *f, const char *name, uint64_t *sum)
@@ -52,7 +67,7 @@ static int add_table(struct rundb *f, const char *name, uint64_t *sum)
     snprintf(query, sizeof query, "SELECT * FROM %.64s%s", name, properties ? " WHERE key <> '" RUNDB_SEAL "'" : "");
     int rc = SQLITE_DONE, err = rundb_error(f->db, sqlite3_prepare_v2(f->db, query, -1, &row, NULL));
     while (!err && (rc = sqlite3_step(row)) == SQLITE_ROW)
-        *sum += rundb_sum_row(checksum_add(CHECKSUM_START, name, strlen(name)), row);
+        *sum += sum_values(checksum_add(CHECKSUM_START, name, strlen(name)), row, values_of(name, row));
     sqlite3_finalize(row);
     return err ? err : rundb_error(f->db, rc);
 }

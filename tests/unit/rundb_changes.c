@@ -5,6 +5,7 @@
  * went back in time, one that another writer holds; and bytes that no server sends.
  */
 #include "base/bytes.h"
+#include "base/checksum.h"
 #include "base/file.h"
 #include "mdr/parts.h"
 #include "run/rundb/rundb_rows.h"
@@ -239,10 +240,43 @@ TEST_WITH(begin, end, the_database_is_not_held_before_the_commit)
     "DROP TABLE endings; DROP TABLE open_spans; DROP TABLE reductions; DROP TABLE triggers; DROP TABLE threads; "      \
     "ALTER TABLE programs DROP COLUMN started; PRAGMA user_version = 16"
 
+static uint64_t sum_of_seal(struct rundb *f)
+{
+    char seal[RUNDB_SEAL_MAX];
+    assert_int_equal(rundb_get(f, RUNDB_SEAL, seal, sizeof seal), 0);
+    return strtoull(strchr(seal, ':') + 1, NULL, 16);
+}
+
+/* So the seal of a run of a version that does not tell it goes on. */
+TEST_WITH(begin, end, a_start_that_is_not_known_is_not_in_the_seal)
+{
+    static const char columns[] =
+        "SELECT node, name, incarnation, pid, state, status, error, stage, ran, cpu, memory, missing FROM programs";
+    struct message_launched row = {.of = {.process = "nav", .incarnation = 1}, .pid = 17, .state = LAUNCHED_ENDED};
+    struct rundb *f = opened(run);
+    sqlite3_stmt *s;
+    finish(f);
+    uint64_t before = sum_of_seal(f);
+    assert_int_equal(rundb_program(f, "desk", &row, 5), 0);
+    finish(f);
+    uint64_t unknown = sum_of_seal(f);
+    assert_int_equal(sqlite3_prepare_v2(f->db, columns, -1, &s, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    assert_int_equal(unknown - before, rundb_sum_row(checksum_add(CHECKSUM_START, "programs", 8), s));
+    sqlite3_finalize(s);
+    row.started = 5;
+    assert_int_equal(rundb_program(f, "desk", &row, 5), 0);
+    finish(f);
+    assert_int_not_equal(sum_of_seal(f), unknown);
+    assert_int_equal(rundb_close(f), 0);
+}
+
 TEST_WITH(begin, end, an_older_format_is_copied_into_one_of_this)
 {
+    struct message_launched row = {.of = {.process = "nav", .incarnation = 1}, .pid = 17, .state = LAUNCHED_ENDED};
     struct rundb *f = opened(run), *reader;
     add_process(f, add_node(f, "desk"), "nav", 1);
+    assert_int_equal(rundb_program(f, "desk", &row, 5), 0);
     finish(f);
     assert_int_equal(rundb_close(f), 0);
     char path[SCRATCH_PATH + 8];
