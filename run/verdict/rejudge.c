@@ -11,7 +11,7 @@
 #include "resmgr/agent/agent.h"
 #include "run/rundb/rundb.h"
 #include "run/verdict/rejudge_replay.h"
-#include "run/verdict/verdict.h"
+#include "run/verdict/verdict_internal.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -111,10 +111,22 @@ static bool is_judged(const struct summary_process *p, const struct summary_book
     return b->stored > 0 && (p->role == ROLE_DAEMON) == (experiment_sampler_of(b->name) != EXPERIMENT_SAMPLERS);
 }
 
+/* Whether nothing of `aspect` is stored of process `p` though it had records of it, or may have had: it was off. */
+static bool lacks_all(const struct summary *s, const struct experiment *e, const struct summary_process *p,
+                      const char *aspect)
+{
+    const struct summary_book *book = summary_book_of(p, aspect);
+    bool off = book && verdict_matches(e->sensing.off, aspect);
+    for (size_t i = 0; book && i < s->note_count && !off; i++)
+        off = s->notes[i].node == p->node && verdict_switches(&s->notes[i], "off", aspect);
+    return book && book->stored == 0 && (off || (book->attempts > 0 && !verdict_matches(e->sensing.count, aspect)));
+}
+
 /*
  * When programs of node `node` recorded, on its clock: where the limit is of one aspect, from the first record of it to
  * the last one, of whatever aspect, of those that have it. Who goes on with another one is silent in it, and has not
- * ended. A single record stands for the time since its process began. False: never.
+ * ended. A single record stands for the time since its process began. Where all records are missing: until the run
+ * ended. False: never.
  */
 static bool recorded(const struct summary *s, const struct experiment *e, uint32_t limit, uint32_t node, int64_t *begin,
                      int64_t *end)
@@ -126,7 +138,7 @@ static bool recorded(const struct summary *s, const struct experiment *e, uint32
     *end = INT64_MIN;
     for (size_t i = 0; i < s->process_count; i++) {
         const struct summary_process *p = &s->processes[i];
-        if (p->node != node || (aspect ? !has_stored(p, aspect) : p->role != ROLE_SUT))
+        if (p->node != node || (aspect ? !has_stored(p, aspect) && !lacks_all(s, e, p, aspect) : p->role != ROLE_SUT))
             continue;
         started = least(started, p->started);
         for (size_t b = 0; b < p->book_count; b++) {
@@ -138,7 +150,9 @@ static bool recorded(const struct summary *s, const struct experiment *e, uint32
             *end = book->last_ns > *end ? book->last_ns : *end;
         }
     }
-    *begin = *begin == *end ? least(started, *begin) : *begin;
+    if (aspect && *begin == INT64_MAX && started < INT64_MAX)
+        *end = saturate_sub(summary_property_number(s, RUNDB_ENDED), s->nodes[node].ahead);
+    *begin = *begin == *end || *begin == INT64_MAX ? least(started, *begin) : *begin;
     return *begin < *end;
 }
 
@@ -546,9 +560,8 @@ void rejudge_take_gap(struct summary *s, const struct experiment *e, const struc
     struct builtin_limit *l = row_at(s, g->node, g->limit, g->end);
     if (!l)
         return;
-    int64_t longer =
-        rejudge_is_all(s, g) && g->end > l->at ? g->end - l->at : 0; /* by a silence behind the last record */
-    l->at += longer;
+    int64_t longer = rejudge_is_all(s, g) ? g->end - g->begin - total(l) : 0; /* by what is at its ends */
+    l->at = longer > 0 ? most(l->at, g->end) : l->at;
     l->unknown = saturate_add(l->unknown, longer);
     l->unjudged = saturate_add(l->unjudged, longer);
     l->worst = worse(e, g->limit, l->worst, g->worst);

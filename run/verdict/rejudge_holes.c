@@ -14,6 +14,16 @@
 
 #include <stdlib.h>
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 bool replay_looks_further(const struct replay *r, const struct experiment_limit *l)
 {
     return l->kind == LIMIT_HOLD || experiment_metric_is_of_arrivals(&r->e.metrics[l->metric]);
@@ -25,22 +35,39 @@ int replay_add_hole(const struct replay *r, struct replay_gap *g, int64_t begin,
     const struct experiment_limit *l = &r->e.limits[g->gap->limit];
     int64_t values = saturate_add(2 * experiment_limit_window(&r->e, l) + 2 * r->e.adapt.every, l->persistence);
     int64_t until = replay_looks_further(r, l) ? INT64_MAX : saturate_add(end, values);
-    if (begin >= g->end || until <= g->begin)
-        return 0;
     if (last && last->why == why && begin >= last->begin && begin <= last->end) {
-        last->end = until > last->end ? until : last->end;
+        last->end = most(end, last->end);
+        last->until = most(until, last->until);
         return 0;
     }
     if (!grow_list(&g->holes, &g->hole_room, g->hole_count, sizeof *g->holes))
         return BEZEL_ENOMEM;
-    g->holes[g->hole_count++] = (struct replay_hole){.begin = begin, .end = until, .why = why};
+    g->holes[g->hole_count++] = (struct replay_hole){.begin = begin, .end = end, .until = until, .why = why};
     return 0;
+}
+
+/* The same from `off` to `on`, as far as the run had processes on that node that have the aspect. */
+static int replay_add_off(const struct replay *r, struct replay_gap *g, uint32_t node, int64_t off, int64_t on)
+{
+    static const char why[] = "its aspect was off";
+    const char *aspect = r->e.metrics[r->e.limits[g->gap->limit].metric].aspect;
+    int64_t begin = INT64_MAX, end = INT64_MIN;
+    for (size_t i = 0; i < r->s->process_count; i++) {
+        const struct summary_process *p = &r->s->processes[i];
+        if (p->node != node || !summary_book_of(p, aspect))
+            continue;
+        int64_t ended = verdict_ended(r->s, p, r->e.adapt.every), started = replay_time(r, node, p->started);
+        begin = least(begin, started);
+        end = most(end, ended < INT64_MAX ? replay_time(r, node, ended) : most(r->told, g->end));
+    }
+    begin = most(most(begin, r->begun), off);
+    end = least(end, on);
+    return begin < end ? replay_add_hole(r, g, begin, end, why) : 0;
 }
 
 /* Of the time in which the aspect was off on a node, by an operator or by the file: nobody counts its records then. */
 static int replay_find_switched(const struct replay *r, struct replay_gap *g, uint32_t node)
 {
-    static const char why[] = "its aspect was off";
     const char *aspect = r->e.metrics[r->e.limits[g->gap->limit].metric].aspect;
     int64_t off = verdict_matches(r->e.sensing.off, aspect) ? INT64_MIN : INT64_MAX; /* since when; the latter: on */
     int err = 0;
@@ -50,11 +77,11 @@ static int replay_find_switched(const struct replay *r, struct replay_gap *g, ui
         if (n->node == node && verdict_switches(n, "off", aspect)) {
             off = off < INT64_MAX ? off : saturate_sub(at, r->e.adapt.every);
         } else if (n->node == node && (verdict_switches(n, "on", aspect) || verdict_switches(n, "count", aspect))) {
-            err = off < INT64_MAX ? replay_add_hole(r, g, off, at, why) : 0;
+            err = off < INT64_MAX ? replay_add_off(r, g, node, off, at) : 0;
             off = INT64_MAX;
         }
     }
-    return err || off == INT64_MAX ? err : replay_add_hole(r, g, off, INT64_MAX, why);
+    return err || off == INT64_MAX ? err : replay_add_off(r, g, node, off, INT64_MAX);
 }
 
 int replay_find_all_switched(struct replay *r)
@@ -73,6 +100,31 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
+/* How much of a time is in holes, which are in order. */
+static int64_t replay_in_holes(const struct replay_gap *g, int64_t from, int64_t until)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < g->hole_count; i++) {
+        int64_t begin = most(g->holes[i].begin, from), end = least(g->holes[i].end, until);
+        sum += begin < end ? end - begin : 0;
+        from = begin < end ? end : from;
+    }
+    return sum;
+}
+
+void replay_lengthen(struct replay_gap *g)
+{
+    int64_t begin = g->begin, end = g->end;
+    for (size_t i = 0; i < g->hole_count; i++) {
+        begin = least(begin, g->holes[i].begin);
+        end = most(end, g->holes[i].end);
+    }
+    g->gap->unknown += g->begin - begin + end - g->end;
+    g->gap->doubtful += replay_in_holes(g, begin, g->begin) + replay_in_holes(g, g->end, end);
+    g->gap->begin = begin - g->ahead;
+    g->gap->end = end - g->ahead;
+}
+
 bool replay_sort_holes(struct replay *r)
 {
     bool any = false;
@@ -87,7 +139,7 @@ bool replay_sort_holes(struct replay *r)
 
 bool replay_is_in_hole(struct replay_gap *g, int64_t from, int64_t until)
 {
-    while (g->hole < g->hole_count && g->holes[g->hole].end <= from)
+    while (g->hole < g->hole_count && g->holes[g->hole].until <= from)
         g->hole++;
     return g->hole < g->hole_count && g->holes[g->hole].begin < until;
 }

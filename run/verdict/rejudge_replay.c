@@ -30,6 +30,8 @@
 
 enum { SPANS_MOST = 64, STEPS_MOST = REPLAY_STEPS_MOST, RECORDS_MOST = 20000000 };
 
+static const char went_on[] = "a process may have gone on silently behind its last record";
+
 static void replay_give_up(struct replay *r, const char *why)
 {
     r->gave_up = true;
@@ -392,15 +394,16 @@ static void replay_lose(struct replay *r, const struct replay_process *p, int64_
     static const char why[] = "records were lost";
     int64_t started = replay_time(r, p->p->node, p->p->started);
     begin = started > begin ? started : begin;
+    begin = r->begun > begin ? r->begun : begin;
+    end = p->ended < end ? p->ended : end;
     for (size_t i = r->first; i < r->last && !r->err; i++) {
         struct replay_gap *g = &r->gaps[i];
-        if (!summary_book_of(p->p, r->e.metrics[r->e.limits[g->gap->limit].metric].aspect) || begin >= g->end ||
-            end <= replay_matters_from(r, g))
+        if (!summary_book_of(p->p, r->e.metrics[r->e.limits[g->gap->limit].metric].aspect))
             continue;
-        if (!rejudge_is_all(r->s, g->gap))
+        if (rejudge_is_all(r->s, g->gap))
+            r->err = r->again ? 0 : replay_add_hole(r, g, begin, end, why);
+        else if (begin < g->end && end > replay_matters_from(r, g))
             g->gap->why = why;
-        else if (!r->again)
-            r->err = replay_add_hole(r, g, begin, end, why);
     }
 }
 
@@ -458,16 +461,19 @@ static int64_t run_time(const struct replay *r, int64_t at, int64_t more)
     return saturate_add(r->all ? saturate_add(at, n->ahead) : run_clock_at(&n->run_clock, at).ns, more);
 }
 
-/* A loss may be reported long after it: behind one, all of the run is read. */
+/* A loss may be reported long after it: behind one, all of the run is read; and before it, where all may be lost. */
 struct record_filter replay_filter(const struct replay *r)
 {
     struct record_filter f = RECORD_FILTER_ALL;
-    bool lossy = false;
+    bool lossy = false, all = false;
+    for (size_t i = r->first; i < r->last; i++)
+        all = all || rejudge_is_all(r->s, r->gaps[i].gap);
     for (size_t i = 0; i < r->process_count; i++)
         lossy = lossy || (r->processes[i].lossy && !r->looks);
     f.process = r->of ? r->of->name : NULL;
     f.node = r->all ? NULL : r->s->nodes[r->node].name;
-    f.from = run_time(r, r->from, -CLOCK_S);
+    if (!lossy || !all)
+        f.from = run_time(r, r->from, -CLOCK_S);
     if (!lossy)
         f.until = run_time(r, r->until, CLOCK_S);
     return f;
@@ -574,21 +580,25 @@ static int64_t replay_hangs(const struct replay *r, const struct replay_gap *g)
 }
 
 /* Of a limit that nobody judged while the run went on, nobody has judged the time behind the last record either. */
-static void replay_lengthen(const struct replay *r, const struct replay_gap *g)
+static void replay_take_ends(struct replay *r)
 {
-    int64_t longer = rejudge_is_all(r->s, g->gap) ? replay_hangs(r, g) - g->end : 0;
-    g->gap->unknown += longer;
-    g->gap->doubtful += longer;
-    g->gap->end += longer;
+    for (size_t i = r->first; i < r->last && !r->err; i++) {
+        int64_t until = rejudge_is_all(r->s, r->gaps[i].gap) ? replay_hangs(r, &r->gaps[i]) : INT64_MIN;
+        if (until > r->gaps[i].end)
+            r->err = replay_add_hole(r, &r->gaps[i], r->gaps[i].end, until, went_on);
+    }
+    replay_sort_holes(r);
+    for (size_t i = r->first; i < r->last && !r->err; i++)
+        if (!r->gaps[i].gap->why)
+            replay_lengthen(&r->gaps[i]);
 }
 
 static void replay_conclude(struct replay *r)
 {
+    replay_take_ends(r);
     for (size_t i = r->first; i < r->last; i++) {
         struct history_gap *g = r->gaps[i].gap;
         g->judged = !g->why && !r->err;
-        if (g->judged)
-            replay_lengthen(r, &r->gaps[i]);
         if (!g->judged)
             g->held = g->violated = g->unknown = g->doubtful = g->settling = 0;
         else if (r->gaps[i].open_where)
@@ -596,8 +606,7 @@ static void replay_conclude(struct replay *r)
         else if (g->doubtful && r->gaps[i].hole_count > 0)
             g->why = r->gaps[i].holes[0].why;
         else if (g->doubtful)
-            g->why = g->sparse ? "between two instants it may have been broken for longer than 'for'"
-                               : "a process may have gone on silently behind its last record";
+            g->why = g->sparse ? "between two instants it may have been broken for longer than 'for'" : went_on;
     }
 }
 
@@ -747,6 +756,7 @@ static void replay_some(struct replay *r)
     }
     if (r->count == 0)
         return;
+    r->begun = saturate_sub(summary_property_number(s, RUNDB_BEGUN), s->nodes[r->node].ahead);
     r->told = saturate_sub(summary_property_number(s, RUNDB_ENDED), s->nodes[r->node].ahead);
     r->err = replay_find_processes(r);
     if (!r->err)

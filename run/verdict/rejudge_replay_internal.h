@@ -26,7 +26,8 @@ struct replay_process {
 
 /* Some of a gap's time that is not judged, whatever the value is there. */
 struct replay_hole {
-    int64_t begin, end; /* of the replay's clock */
+    int64_t begin, end; /* of the replay's clock: records of that time are missing */
+    int64_t until;      /* a value may lack one of them */
     const char *why;
 };
 
@@ -63,6 +64,7 @@ struct replay {
     bool looks;                       /* at the value at `until`, and judges no gaps */
     bool again;                       /* holes are known from a first reading */
     bool gave_up;
+    int64_t begun;                /* the run did */
     int64_t told;                 /* when all programs were told to end: silence is no violation from then on */
     bool ends;                    /* the agent has been told that */
     int64_t from, until, stepped; /* of the present span, and the latest instant in it */
@@ -109,6 +111,12 @@ int replay_add_hole(const struct replay *r, struct replay_gap *g, int64_t begin,
 
 /** Adds to the gaps of the span those in which an operator had turned the aspect off. Returns 0 or BEZEL_ENOMEM. */
 int replay_find_all_switched(struct replay *r) BEZEL_MUST_CHECK;
+
+/**
+ * A gap that is all of its limit's time has the records of that limit. Lengthens it, when it has been judged, by the
+ * holes before its first record and behind its last one, which nobody judged either.
+ */
+void replay_lengthen(struct replay_gap *g);
 
 /** Puts the holes of the span in order. Returns whether there are any. */
 bool replay_sort_holes(struct replay *r);

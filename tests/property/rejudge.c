@@ -571,6 +571,98 @@ TEST(what_lies_between_losses_is_judged)
     assert_true(judged > 0 && doubtful > 0);
 }
 
+/* What is missing at an end of the run; NOTHING_STORED: all of it, of the first worker's node. */
+enum missing { OFF_AT_END, OFF_AT_BEGIN, LOST_AT_END, LOST_AT_BEGIN, NOTHING_STORED, MISSING };
+
+static const char *const switched[MISSING] = {[OFF_AT_END] = "change 1: aspects off: tick",
+                                              [OFF_AT_BEGIN] = "change 1: aspects on: tick",
+                                              [NOTHING_STORED] = "change 1: aspects off: t*"};
+
+/* Takes the records of `w` before `at`, or from there on, if it has both. Returns how long they are missing at least.
+ */
+static int64_t take_records(struct worker *w, enum missing is, int64_t at)
+{
+    size_t before = 0;
+    int64_t first = w->times[0];
+    while (before < w->count && w->times[before] < at)
+        before++;
+    if (before == 0 || before == w->count)
+        return 0;
+    size_t from = is == LOST_AT_END ? before : 0, until = is == LOST_AT_BEGIN ? before : w->count;
+    for (size_t r = from; r < until && (is == LOST_AT_END || is == LOST_AT_BEGIN); r++)
+        w->lost[r] = true;
+    if (is == OFF_AT_END)
+        w->count = before;
+    if (is == OFF_AT_BEGIN) {
+        w->count -= before;
+        memmove(w->times, w->times + before, w->count * sizeof *w->times);
+        memmove(w->values, w->values + before, w->count * sizeof *w->values);
+    }
+    return is == OFF_AT_END      ? w->ends - at
+           : is == LOST_AT_END   ? w->times[w->count - 1] - w->times[before]
+           : is == LOST_AT_BEGIN ? w->times[before - 1] - first
+                                 : at - first;
+}
+
+/* Nothing is missing within the run: all of what is lies before its first stored record, or behind the last one. */
+static int64_t draw_missing(struct scene *s, enum missing is, int64_t *at)
+{
+    int64_t length = 0;
+    scene_draw(s, false, false);
+    *at = s->begin + 7 * CLOCK_S + (int64_t)draw(4 * CLOCK_S);
+    for (int w = 0; w < WORKERS; w++) {
+        s->processes[w].started = s->workers[w].times[0];
+        int64_t lacks = is == NOTHING_STORED ? 0 : take_records(&s->workers[w], is, *at);
+        length = lacks > length ? lacks : length;
+    }
+    return length;
+}
+
+TEST(what_is_missing_at_an_end_of_the_run_is_not_judged)
+{
+    static struct scene s;
+    static char *off[] = {tick, NULL};
+    int64_t judged = 0;
+    for (int run = 0; run < runs() / 2; run++) {
+        enum missing is = (enum missing)(run % MISSING);
+        struct summary_program programs[WORKERS];
+        int64_t at, length, started[WORKERS];
+        apart = is == NOTHING_STORED;
+        length = draw_missing(&s, is, &at);
+        for (int w = 0; w < WORKERS; w++)
+            started[w] = s.processes[w].started;
+        scene_store(&s);
+        launch(&s, programs);
+        for (int w = 0; w < WORKERS; w++) {
+            programs[w].ran += programs[w].started ? 0 : s.processes[w].started - started[w];
+            s.processes[w].started = started[w];
+        }
+        s.s.notes = &(struct summary_note){.at = at, .name = "", .code = "BEZEL-STEERED", .text = switched[is]};
+        s.s.note_count = switched[is] != NULL;
+        s.e.sensing.off = is == OFF_AT_BEGIN ? off : NULL;
+        if (is == NOTHING_STORED)
+            s.books[0] = (struct summary_book){.aspect = 1, .name = tick};
+        s.s.limits = NULL;
+        s.s.gaps = NULL;
+        assert_int_equal(rejudge_anew(&s.s, &s.e, &s.e), 0);
+        assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
+        assert_int_equal(s.s.limit_count, (apart ? WORKERS : 1) * LIMITS);
+        for (size_t i = 0; i < s.s.limit_count; i++) {
+            const struct builtin_limit *row = &s.s.limits[i];
+            bool none = is == NOTHING_STORED && row->node == 0;
+            if (row->unjudged < length || (none && row->held + row->violated > 0))
+                fail_msg("run %d, missing %d, limit %lld: %g s were not judged, and not %g s", run, (int)is,
+                         (long long)row->limit, (double)row->unjudged / 1e9, (double)length / 1e9);
+            assert_true(row->unjudged <= row->unknown && (!none || row->unjudged > 0));
+            judged += row->held + row->violated;
+        }
+        free(s.s.limits);
+        free(s.s.gaps);
+        scene_end(&s);
+    }
+    assert_true(judged > 0);
+}
+
 int main(void)
 {
     seed = seed_start();
