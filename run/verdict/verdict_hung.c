@@ -128,19 +128,23 @@ static double silence_exceeds(const struct summary *s, const struct experiment *
     return (double)silent - (is_jitter ? usual : 0) - l->bound;
 }
 
-/* Whether instants found limit `i` violated before `end`. Later it may have been so because the run had ended. */
-static bool violated_before(const struct summary *s, uint32_t i, int64_t end)
+/*
+ * Whether instants found limit `i` violated in a silence of `silent` ns before `end`. What was over before is of
+ * others; later it may have been so because the run had ended.
+ */
+static bool violated_in(const struct summary *s, uint32_t i, int64_t silent, int64_t end)
 {
-    for (size_t k = 0; k < s->violation_count; k++)
-        if (s->violations[k].limit == i && summary_run_time(s, s->violations[k].node, s->violations[k].begin) < end)
+    for (const struct history_violation *v = s->violations; v < s->violations + s->violation_count; v++)
+        if (v->limit == i && summary_run_time(s, v->node, v->begin) < end &&
+            (v->open || summary_run_time(s, v->node, v->end) >= end - silent))
             return true;
     return false;
 }
 
 /*
  * Whether `silent` ns before process `k` was killed, or the run began to end, may break limit `i`: of a killed one also
- * where instants found it violated before `killed`; 0: it was not. Instants that did so are taken back where a process
- * ended soon behind. Other values are known as long as a record is in the window.
+ * where instants found it violated meanwhile; `killed` 0: it was not. Instants that did so are taken back where a
+ * process ended soon behind. Other values are known as long as a record is in the window.
  */
 static bool silence_counts(const struct summary *s, const struct experiment *e, const struct verdict_limit *v,
                            uint32_t i, size_t k, int64_t silent, int64_t killed)
@@ -149,7 +153,7 @@ static bool silence_counts(const struct summary *s, const struct experiment *e, 
     double over = silence_exceeds(s, e, i, k, silent);
     bool is_seen = !v->switched && !verdict_is_reduced(&e->metrics[l->metric], &s->processes[k]);
     bool is_hung = is_seen && over > 0 && over >= (double)l->persistence && silent > agent_settling(e, l);
-    bool is_found = v->before_end != 0 && violated_before(s, i, killed);
+    bool is_found = v->before_end != 0 && violated_in(s, i, silent, killed);
     return is_hung || (killed != 0 && is_found) ||
            ((killed != 0 || is_seen) && silence_breaks(s, e, i, s->processes[k].node, silent));
 }
