@@ -160,7 +160,7 @@ int replay_find_processes(struct replay *r)
         }
         if ((!r->all && p->node != r->node) || (r->of && p != r->of) || is.begin == INT64_MAX)
             continue;
-        is.ended = verdict_ended(r->s, p, r->e.adapt.every);
+        is.ended = verdict_ended(r->s, p, 5 * r->e.adapt.every / 4); /* bezeld looks in each period, or a bit later */
         is.ended = is.ended < INT64_MAX ? replay_time(r, p->node, is.ended) : INT64_MAX;
         r->processes[r->process_count++] = is;
     }

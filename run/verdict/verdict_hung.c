@@ -51,7 +51,8 @@ int64_t verdict_ended(const struct summary *s, const struct summary_process *p, 
 {
     const struct builtin_ending *is = &p->ending;
     int64_t last = INT64_MIN, found = is->at != 0 && is->way != ENDING_NONE ? is->at : INT64_MAX;
-    bool is_near = found < INT64_MAX && is->at - is->seen <= within;
+    int64_t seen = is->seen > p->started ? is->seen : p->started; /* it came and went between two looks */
+    bool is_near = found < INT64_MAX && is->at - seen <= within;
     for (size_t b = 0; b < p->book_count; b++)
         last = p->books[b].stored && p->books[b].last_ns > last ? p->books[b].last_ns : last;
     for (const struct summary_program *g = NULL; (g = summary_program_of(s, p, g)) != NULL;) {
