@@ -487,12 +487,34 @@ bool verdict_switches(const struct summary_note *note, const char *mode, const c
     return is;
 }
 
-/* Why a part of the time was not judged: an operator had turned the aspect off. */
+static bool was_switched_off(const struct summary *s, const char *aspect)
+{
+    for (size_t n = 0; n < s->note_count; n++)
+        if (verdict_switches(&s->notes[n], "off", aspect))
+            return true;
+    return false;
+}
+
+/* Whether limit `i` is judged by the stored records alone, from the first of them to the last. */
+static bool is_by_records_alone(const struct summary *s, uint32_t i)
+{
+    for (size_t k = 0; k < s->gap_count; k++)
+        if (s->gaps[k].limit == i && s->gaps[k].never)
+            return true;
+    return false;
+}
+
+/* Why a part of the time was not judged: an operator had turned the aspect off. An interval may have no record then. */
 static void find_switched(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
-    const char *aspect = e->limits[i].metric < 0 ? NULL : e->metrics[e->limits[i].metric].aspect;
-    for (size_t n = 0; aspect && v->limits[i].unjudged > 0 && n < s->note_count; n++)
-        v->limits[i].switched = v->limits[i].switched || verdict_switches(&s->notes[n], "off", aspect);
+    struct verdict_limit *l = &v->limits[i];
+    const struct experiment_metric *m = e->limits[i].metric < 0 ? NULL : &e->metrics[e->limits[i].metric];
+    if (m && m->aspect)
+        l->switched = l->unjudged > 0 && was_switched_off(s, m->aspect);
+    for (uint32_t k = 0; m && k < m->interval.count; k++)
+        l->switched = l->switched || was_switched_off(s, m->interval.aspects[k]);
+    if (m && m->interval.count > 0 && l->switched && is_by_records_alone(s, i))
+        verdict_doubt_on(v, s, i, 0, false);
 }
 
 static void judge_blurred(struct verdict_limit *v, const struct experiment *e, const struct experiment_limit *l)

@@ -507,6 +507,38 @@ TEST(what_was_not_recorded_counts_unless_nobody_wanted_it)
     }
 }
 
+/* Of the time in which an operator had turned one of its aspects off, an interval has no record. */
+TEST(an_interval_is_not_held_by_records_alone_while_an_aspect_was_off)
+{
+    char *aspects[] = {(char *)"sent", (char *)"taken", NULL};
+    for (int i = 0; i < 4; i++) {
+        bool alone = i & 1, off = i & 2;
+        struct sample s;
+        struct history_gap gap = {.limit = 0, .never = alone, .judged = true};
+        sample_held(&s);
+        s.experiment.limit_count = 1;
+        s.metrics[0] = (struct experiment_metric){.name = s.metrics[0].name,
+                                                  .kind = METRIC_INTERVAL,
+                                                  .window = CLOCK_S,
+                                                  .interval = {.aspects = aspects, .count = 2}};
+        s.limits[0] =
+            (struct experiment_limit){.kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .bound = 1e9, .global = true};
+        s.rows[0] = sample_row(0, 0, 9, 0);
+        s.rows[0].epoch = 1;
+        s.rows[0].last_violated = 0;
+        s.summary.limit_count = s.summary.gap_count = 1;
+        s.summary.gaps = &gap;
+        s.notes[s.summary.note_count++] =
+            (struct summary_note){.name = "",
+                                  .code = "BEZEL-STEERED",
+                                  .text = off ? "change 1: aspects off: taken" : "change 1: aspects off: x"};
+        struct verdict *v = judge(&s, false);
+        assert_int_equal(v->limits[0].is, alone && off ? VERDICT_UNKNOWN : VERDICT_HELD);
+        assert_int_equal(v->limits[0].switched, off);
+        verdict_free(v);
+    }
+}
+
 /* Of 3 records that a process made, 2 were lost: more than 3 cannot meet the condition. Of a node there are others. */
 TEST(lost_records_leave_a_number_known_that_they_cannot_reach)
 {
