@@ -493,9 +493,9 @@ int64_t summary_run_time(const struct summary *s, uint32_t node, int64_t at)
 
 struct summary_process *summary_process_of(const struct summary *s, uint32_t node, uint64_t instance)
 {
-    for (struct summary_process *p = s->processes; p < s->processes + s->process_count; p++)
-        if (p->node == node && p->instance == instance)
-            return p;
+    for (size_t i = 0; i < s->process_count; i++)
+        if (s->processes[i].node == node && s->processes[i].instance == instance)
+            return &s->processes[i];
     return NULL;
 }
 
@@ -523,9 +523,9 @@ bool summary_is_of(const struct summary *s, const struct summary_process *p, con
 const struct summary_program *summary_program_of(const struct summary *s, const struct summary_process *p,
                                                  const struct summary_program *last)
 {
-    for (const struct summary_program *g = last ? last + 1 : s->programs; g < s->programs + s->program_count; g++)
-        if (summary_is_of(s, p, g))
-            return g;
+    for (size_t i = last ? (size_t)(last - s->programs) + 1 : 0; i < s->program_count; i++)
+        if (summary_is_of(s, p, &s->programs[i]))
+            return &s->programs[i];
     return NULL;
 }
 

@@ -135,10 +135,12 @@ static double silence_exceeds(const struct summary *s, const struct experiment *
  */
 static bool violated_in(const struct summary *s, uint32_t i, int64_t silent, int64_t end)
 {
-    for (const struct history_violation *v = s->violations; v < s->violations + s->violation_count; v++)
+    for (size_t k = 0; k < s->violation_count; k++) {
+        const struct history_violation *v = &s->violations[k];
         if (v->limit == i && summary_run_time(s, v->node, v->begin) < end &&
             (v->open || summary_run_time(s, v->node, v->end) >= end - silent))
             return true;
+    }
     return false;
 }
 
@@ -332,7 +334,8 @@ static void judge_open(struct verdict *v, const struct summary *s, const struct 
 static void judge_waiters(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
     struct verdict_limit *l = &v->limits[i];
-    for (const struct summary_waiter *w = s->waiters; w < s->waiters + s->waiter_count; w++) {
+    for (size_t k = 0; k < s->waiter_count; k++) {
+        const struct summary_waiter *w = &s->waiters[k];
         const struct builtin_open *o = &s->open_spans[w->open];
         const struct summary_process *p = summary_process_of(s, o->node, (uint64_t)o->instance);
         int64_t lasted = verdict_open_ns(s, o), late = is_open(v, s, o) ? 0 : CLOCK_S;

@@ -94,13 +94,15 @@ void verdict_each_lack(const struct summary *s, const struct experiment *e, bool
         give(take, context, (struct verdict_lack){LACK_REJOINED, i, .count = joined_again(s, i)});
         give(take, context, (struct verdict_lack){LACK_UNOBSERVED, i, .count = s->nodes[i].unobserved});
     }
-    for (const struct summary_process *p = s->processes; p < s->processes + s->process_count; p++) {
+    for (size_t i = 0; i < s->process_count; i++) {
+        const struct summary_process *p = &s->processes[i];
         give(take, context,
              (struct verdict_lack){LACK_UNKNOWN, p->node, .count = over && verdict_is_open(s, p), .process = p});
         give(take, context, (struct verdict_lack){LACK_LEFT, p->node, .count = p->state == PROCESS_LEFT, .process = p});
         give(take, context, (struct verdict_lack){LACK_UNOBSERVED, p->node, .count = p->unobserved, .process = p});
     }
-    for (const struct summary_note *n = s->notes; n < s->notes + s->note_count; n++) {
+    for (size_t i = 0; i < s->note_count; i++) {
+        const struct summary_note *n = &s->notes[i];
         enum note_kind kind = note_kind(n->code);
         uint32_t node = n->node < s->node_count ? n->node : VERDICT_ANYWHERE;
         give(take, context,

@@ -230,13 +230,15 @@ int64_t verdict_end_chosen(const struct summary *s, const struct experiment *e, 
 {
     int64_t end = verdict_end(s, e, i, p), last = INT64_MIN;
     bool any = false;
-    for (const struct summary_chosen *c = s->chosen; end != INT64_MIN && c < s->chosen + s->chosen_count; c++)
+    for (size_t k = 0; end != INT64_MIN && k < s->chosen_count; k++) {
+        const struct summary_chosen *c = &s->chosen[k];
         if (c->limit == i && c->last != 0 && counts_with(s, e, i, p, c->process)) {
             int64_t at = summary_run_time(s, s->processes[c->process].node, c->last);
             last = at > last ? at : last;
             *is_read = *is_read && !c->unread;
             any = true;
         }
+    }
     return any ? last : summary_run_time(s, s->processes[p].node, end);
 }
 

@@ -35,9 +35,9 @@ const struct summary_node *verdict_unheard_node(const struct verdict *v, const s
                                                 const struct experiment *e)
 {
     const struct summary_node *most = NULL;
-    for (const struct summary_node *n = s->nodes; n < s->nodes + s->node_count; n++)
-        if (verdict_unheard(v, s, e, n) > (most ? verdict_unheard(v, s, e, most) : 0))
-            most = n;
+    for (size_t i = 0; i < s->node_count; i++)
+        if (verdict_unheard(v, s, e, &s->nodes[i]) > (most ? verdict_unheard(v, s, e, most) : 0))
+            most = &s->nodes[i];
     return most;
 }
 
@@ -46,9 +46,11 @@ static int64_t manager_unheard(const struct verdict *v, const struct summary *s,
                                const struct builtin_limit *row)
 {
     int64_t last = row->at ? INT64_MIN : v->now;
-    for (const struct builtin_limit *l = s->limits; l < s->limits + s->limit_count; l++)
+    for (size_t i = 0; i < s->limit_count; i++) {
+        const struct builtin_limit *l = &s->limits[i];
         if (l->epoch > 0 && l->limit == row->limit && saturate_add(l->at, s->nodes[l->node].ahead) > last)
             last = saturate_add(l->at, s->nodes[l->node].ahead);
+    }
     int64_t unheard = saturate_sub(v->now, last);
     bool counts = v->run == RUN_RUNNING && s->nodes[row->node].open && unheard > verdict_unheard_after(e);
     return counts ? unheard : 0;

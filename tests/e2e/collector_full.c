@@ -61,7 +61,7 @@ TEST(a_full_disk_stops_it_until_there_is_room)
     char listen[LINK_ENDPOINT_MAX], ballast[128];
     assert_true(collector_make(&c));
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-        mount("tmpfs", c.run, "tmpfs", 0, "size=4m") != 0) {
+        mount("tmpfs", c.run, "tmpfs", 0, "size=6m") != 0) {
         printf("skipped: a small file system cannot be mounted here: %s\n", strerror(errno));
         collector_remove(&c);
         skip();
@@ -69,7 +69,7 @@ TEST(a_full_disk_stops_it_until_there_is_room)
     snprintf(listen, sizeof listen, "ipc://%s/data", c.dir);
     snprintf(ballast, sizeof ballast, "%s/ballast", c.run);
     int fd = open(ballast, O_WRONLY | O_CREAT, 0666);
-    assert_int_equal(posix_fallocate(fd, 0, 1 << 20), 0);
+    assert_int_equal(posix_fallocate(fd, 0, 3 << 20), 0);
     close(fd);
     struct fake_sensor *f = fake_new("desk", run_id, seed_next(&seed));
     fake_add_process(f, "app", 1, ROLE_SUT);
