@@ -21,8 +21,8 @@ struct samplers;
 /**
  * Makes samplers with the periods of `sensing` (ns; 0: not sampled), which record into folder `dir`. Their messages to
  * the operator go to the notes of `x`, whose processes they sample too. Samplers that nobody asked for
- * (sampled_unasked) note nothing, wake nobody, and take 0.2 % of a CPU at most. Borrows x. Returns 0 with *s for
- * samplers_close(), NULL if nothing is to be sampled; BEZEL_ENOMEM; or an error of journal_open().
+ * (sampled_unasked) note only what they lack, wake nobody, and take 0.2 % of a CPU at most. Borrows x. Returns 0 with
+ * *s for samplers_close(), NULL if nothing is to be sampled; BEZEL_ENOMEM; or an error of journal_open().
  */
 int samplers_open(const struct experiment_sensing *sensing, const char *dir, struct external *x,
                   struct samplers **s) BEZEL_MUST_CHECK;

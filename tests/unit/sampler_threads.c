@@ -388,27 +388,6 @@ static void run_a_thread_that_ends(void *unused)
     wait_for_step(2);
 }
 
-TEST_WITH(begin, end, what_nobody_asked_for_is_not_noted)
-{
-    struct fixture f;
-    struct samplers *s;
-    const struct experiment_sensing unasked = {.sampler = {[EXPERIMENT_SAMPLER_SCHEDULING] = CLOCK_MS},
-                                               .sampled_unasked = true};
-    open_all(&f, &unasked, &s);
-    pid_t pid = fixture_spawn(run_a_thread_that_ends, NULL);
-    await_step(&f, 1);
-    for (int64_t deadline = clock_now() + PATIENCE; !external_process(f.external, 0); fixture_turn(&f))
-        assert_true(clock_now() < deadline);
-    external_process(f.external, 0)->at->our_namespace++;
-    assert_int_equal(sample_unasked(&f, s, clock_now() + CLOCK_S), 0);
-    assert_int_equal(external_note_count(f.external), 0);
-    atomic_store(&shared->go, 2);
-    external_process(f.external, 0)->at->our_namespace--;
-    assert_int_equal(fixture_wait(pid), 0);
-    samplers_close(s);
-    fixture_end(&f);
-}
-
 TEST_WITH(begin, end, a_thread_that_ends_is_no_error_and_the_others_are_sampled)
 {
     struct fixture f;
