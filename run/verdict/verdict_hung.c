@@ -161,16 +161,6 @@ static bool silence_counts(const struct summary *s, const struct experiment *e, 
            ((killed != 0 || is_seen) && silence_breaks(s, e, i, s->processes[k].node, silent));
 }
 
-/* Until when process `k` is known to have gone on with what limit `i` reads, though its records were not wanted. */
-static int64_t unwanted_until(const struct summary *s, const struct experiment *e, uint32_t i, size_t k)
-{
-    const struct summary_process *p = &s->processes[k];
-    const struct experiment_metric *m = e->limits[i].metric < 0 ? NULL : &e->metrics[e->limits[i].metric];
-    const struct summary_book *b = m && m->aspect && !m->where ? summary_book_of(p, m->aspect) : NULL;
-    bool is_known = b && b->off > 0 && b->off == p->discarded - p->reduced && p->last_loss != 0; /* no other was lost */
-    return is_known ? summary_run_time(s, p->node, p->last_loss) : INT64_MIN;
-}
-
 /*
  * The silence before the end of a process is no violation, for it may be its end. Of one that was killed it is not, nor
  * of one that still was when the run began to end: it may have hung. So the limit is not known to have held. What lies
@@ -188,8 +178,6 @@ static void judge_silent(struct verdict *v, const struct summary *s, const struc
         until = v->ended != 0 && (until > v->ended || is_open) ? v->ended : until;
         if (how != HUNG_NOT && until != INT64_MIN)
             last = verdict_end_chosen(s, e, i, k, &is_read);
-        int64_t unwanted = last != INT64_MIN ? unwanted_until(s, e, i, k) : INT64_MIN;
-        last = unwanted > last ? unwanted : last;
         int64_t silent = last == INT64_MIN ? 0 : saturate_sub(until, last);
         if (silent <= 0 || !silence_counts(s, e, l, i, k, silent, how == HUNG_STAYS ? 0 : until) ||
             (double)saturate_add(l->violated, silent) <=

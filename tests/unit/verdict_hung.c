@@ -124,38 +124,6 @@ TEST(the_silence_of_a_killed_process_is_no_end_of_its_own)
     }
 }
 
-/* A process was killed 5.9 s after the start. From 5 s on its records were only counted, the last one at `until`. */
-TEST(a_process_whose_records_are_not_wanted_is_not_silent)
-{
-    static const struct {
-        double until, killed; /* s */
-        uint64_t full;        /* other records that it lost: which was the last is not known */
-    } cases[] = {{5.85, 0, 0}, {5.2, 0.7, 0}, {5.85, 0.9, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct sample s;
-        char *all[] = {(char *)"*", NULL};
-        make_silent(&s, METRIC_MAX, 100e6);
-        s.experiment.sensing.count = all;
-        s.books[1][1].off = 7;
-        s.books[1][1].attempts += 7 + cases[i].full;
-        s.books[1][1].full = cases[i].full;
-        s.limits[0].tolerance = 0.01;
-        s.processes[1].discarded = 7 + cases[i].full;
-        s.processes[1].last_loss = sample_time(cases[i].until);
-        s.programs[0] = (struct summary_program){.node = "studio",
-                                                 .name = "client.1",
-                                                 .pid = s.processes[1].pid,
-                                                 .state = LAUNCHED_ENDED,
-                                                 .status = SIGKILL,
-                                                 .ran = sample_time(5.9) - s.processes[1].started};
-        s.summary.program_count = 1;
-        struct verdict *v = judge(&s, false);
-        assert_float_equal((double)v->limits[0].killed / 1e9, cases[i].killed, 1e-3);
-        assert_int_equal(v->limits[0].is, cases[i].killed > 0 ? VERDICT_UNKNOWN : VERDICT_HELD);
-        verdict_free(v);
-    }
-}
-
 /*
  * A process was killed 5.9 s after the start, and made records up to 5.85 s. The last one that meets the condition was
  * `at` (0: none did), and on its node another process made one at `other`. Times between these may be 100 ms.
