@@ -166,17 +166,9 @@ void node_record_observations(struct node *n, const struct agent_outcome *o, int
 
 void node_record_limit(struct node *n, uint32_t i, const struct agent_limit *l, uint64_t epoch)
 {
-    own_trace_record_limit(n->own_trace, &(struct builtin_limit){.limit = i,
-                                                                 .state = l->state,
-                                                                 .value = l->known ? l->value : (double)NAN,
-                                                                 .worst = l->worst,
-                                                                 .settling = l->settling,
-                                                                 .held = l->held,
-                                                                 .violated = l->violated,
-                                                                 .unknown = l->unknown,
-                                                                 .last_violated = l->last_violated,
-                                                                 .unjudged = l->unjudged,
-                                                                 .epoch = (int64_t)epoch});
+    struct builtin_limit row = agent_limit_row(i, l);
+    row.epoch = (int64_t)epoch;
+    own_trace_record_limit(n->own_trace, &row);
 }
 
 void node_record_limits(struct node *n, const struct agent_outcome *o)

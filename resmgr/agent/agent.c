@@ -8,6 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct builtin_limit agent_limit_row(uint32_t i, const struct agent_limit *seen)
+{
+    return (struct builtin_limit){.limit = i,
+                                  .state = seen->state,
+                                  .value = seen->known ? seen->value : (double)NAN,
+                                  .worst = seen->worst,
+                                  .settling = seen->settling,
+                                  .held = seen->held,
+                                  .violated = seen->violated,
+                                  .unknown = seen->unknown,
+                                  .last_violated = seen->last_violated,
+                                  .unjudged = seen->unjudged};
+}
+
 /* ns that may pass unjudged of a value that can leave its bound and come back: a gap stays unknown, or it does not. */
 #define AGENT_HOLE_UNKNOWN      (500 * CLOCK_MS)
 #define AGENT_HOLE_JUDGED_AGAIN (200 * CLOCK_MS)

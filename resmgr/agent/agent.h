@@ -27,6 +27,7 @@
 #ifndef BEZEL_RESMGR_AGENT_AGENT_H
 #define BEZEL_RESMGR_AGENT_AGENT_H
 
+#include "mdr/builtin.h"
 #include "mdr/dict.h"
 #include "mdr/packet.h"
 #include "mdr/parts.h"
@@ -54,6 +55,9 @@ struct agent_limit {
                               less: the first of an agent that resumes, and so long ago the one before it began */
     int64_t last_violated; /* time of the last instant in violation, settling included; 0: never */
 };
+
+/** What is recorded of limit `i`, but for `node`, `at` and `epoch`. Pure. */
+struct builtin_limit agent_limit_row(uint32_t i, const struct agent_limit *seen);
 
 /** Conclusions and decision of a step. Arrays belong to the agent and last until its next step. */
 struct agent_outcome {

@@ -218,7 +218,7 @@ struct summary {
     uint64_t
         missing;  /* stream files that have lost or changed bytes since they were stored, as far as the report looked */
     bool changed; /* run.db was, since its last writer closed it, as far as the report looked */
-    bool other_experiment;     /* experiment.yaml was changed since the run began, and its limits are to be judged */
+    bool experiment_changed;   /* experiment.yaml was changed since the run began, and its limits are to be judged */
     int64_t now;               /* CLOCK_REALTIME at which a run that goes on was judged; 0: not known, as of a mirror */
     struct mirror_look mirror; /* as the run directory was before anything was read */
     bool left_out;             /* the collector refused processes, which have only a note */

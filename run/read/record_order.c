@@ -347,8 +347,8 @@ static struct order_node *sender_of(const struct record_order *o, const struct o
         return NULL;
     if (sent->at.ns > saturate_add(at.ns, record_order_bound(at) + record_order_bound(sent->at)))
         return NULL;
-    /* Where tags contradict each other, nodes may wait in a ring: of one key an earlier sending, of another node, may
-     * come. */
+    /* Nodes may wait in a ring that `node` is not in: an earlier sending of the same key makes them wait for another.
+     */
     size_t waiting = 0;
     for (const struct order_node *n = sender; n; n = awaited_by(o, n))
         if (n == node || ++waiting > o->node_count)

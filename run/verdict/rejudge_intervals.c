@@ -311,25 +311,15 @@ static int add_row(struct interval_replay *r, const struct interval_judge *j)
 {
     struct summary *s = r->s;
     const struct agent_limit *l = &j->seen;
-    int64_t end = node_time(s, r->stepped);
+    struct builtin_limit row = agent_limit_row(j->limit, l);
+    row.at = node_time(s, r->stepped);
+    row.last_violated = l->last_violated ? node_time(s, l->last_violated) : 0;
+    row.epoch = 1;
     rejudge_drop(s, j->limit);
-    return rejudge_add(s,
-                       &(struct builtin_limit){.node = 0,
-                                               .at = end,
-                                               .limit = j->limit,
-                                               .state = l->state,
-                                               .value = l->known ? l->value : (double)NAN,
-                                               .worst = l->worst,
-                                               .settling = l->settling,
-                                               .held = l->held,
-                                               .violated = l->violated,
-                                               .unknown = l->unknown,
-                                               .last_violated = l->last_violated ? node_time(s, l->last_violated) : 0,
-                                               .unjudged = l->unjudged,
-                                               .epoch = 1},
+    return rejudge_add(s, &row,
                        &(struct history_gap){.limit = j->limit,
                                              .begin = node_time(s, r->began - r->e->adapt.every),
-                                             .end = end,
+                                             .end = row.at,
                                              .never = !j->late,
                                              .late = j->late,
                                              .judged = true,

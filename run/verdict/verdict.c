@@ -602,7 +602,7 @@ static void judge_lacks(struct verdict *v, const struct summary *s, const struct
     v->partial = s->mirror.partial;
     v->lacks[LACK_MISSING] = s->missing;
     v->lacks[LACK_CHANGED] = s->changed;
-    v->lacks[LACK_EXPERIMENT] = s->other_experiment;
+    v->lacks[LACK_EXPERIMENT] = s->experiment_changed;
     /* If all is accounted for, somebody else added a file. */
     v->lacks[LACK_BEHIND] = over && s->behind && !(v->balanced && !verdict_lacks(v, NOT_STORED | 1U << LACK_LEFT_OUT));
     v->balanced = v->balanced && !verdict_lacks(v, ~VERDICT_NOT_OF_BOOKS);
@@ -618,7 +618,7 @@ static bool is_in_doubt(const struct verdict *v, const struct summary *s, const 
                         const struct verdict_limit *l)
 {
     bool on_interval = limit >= 0 && limit < e->limit_count && experiment_limit_is_on_interval(e, &e->limits[limit]);
-    return v->run == RUN_ABORTED || s->changed || s->other_experiment ||
+    return v->run == RUN_ABORTED || s->changed || s->experiment_changed ||
            (s->missing && (s->judged_anew || l->again > 0 || on_interval)) ||
            (v->partial && (v->run != RUN_RUNNING || s->mirror.stale));
 }

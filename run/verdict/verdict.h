@@ -152,7 +152,7 @@ enum verdict_lack_kind {
 /** Of these nor does one hold now: what somebody did not observe for a time is over. */
 #define VERDICT_LASTS (VERDICT_DOUBTS & ~(1U << LACK_REJOINED | 1U << LACK_CLOCK_GAP))
 
-/** With these the books balance all the same. */
+/** The books may balance though these lack. */
 #define VERDICT_NOT_OF_BOOKS (1U << LACK_ABSENT | 1U << LACK_BEHIND | 1U << LACK_EXPERIMENT)
 
 #define VERDICT_ANYWHERE UINT32_MAX

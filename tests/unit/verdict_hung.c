@@ -52,6 +52,17 @@ static void end_at(struct sample *s, double at)
     s->properties[2].value = ended;
 }
 
+/* The run started process 1, and it ended `at` s after the start. */
+static void end_program(struct sample *s, int status, double at)
+{
+    s->programs[0] = (struct summary_program){.node = "studio",
+                                              .pid = s->processes[1].pid,
+                                              .state = LAUNCHED_ENDED,
+                                              .status = status,
+                                              .ran = sample_time(at) - s->processes[1].started};
+    s->summary.program_count = 1;
+}
+
 /*
  * A process made its last record 5 s after the start, and ended 0.9 s later. Times between its records may be 100 ms,
  * and ten periods of 200 ms may be missed; or instants found the limit violated meanwhile, for so many s. It is the
@@ -101,13 +112,7 @@ TEST(the_silence_of_a_killed_process_is_no_end_of_its_own)
         s.rows[0].worst = cases[i].worst;
         s.books[1][1].last_ns = sample_time(some ? 5.85 : 5);
         s.summary.chosen->last = some ? sample_time(5) : 0;
-        s.programs[0] = (struct summary_program){.node = "studio",
-                                                 .name = "client.1",
-                                                 .pid = s.processes[1].pid,
-                                                 .state = LAUNCHED_ENDED,
-                                                 .status = cases[i].status,
-                                                 .ran = sample_time(5.9) - s.processes[1].started};
-        s.summary.program_count = 1;
+        end_program(&s, cases[i].status, 5.9);
         end_at(&s, cases[i].ended);
         struct history_violation violation = {.begin = sample_time(5 - cases[i].earlier),
                                               .end = sample_time(5 - cases[i].earlier + cases[i].taken_back)};
@@ -150,12 +155,7 @@ TEST(without_a_record_that_meets_the_condition_there_is_no_silence)
         chosen[1].last = cases[i].other > 0 ? sample_time(cases[i].other) : INT64_MIN;
         s.summary.chosen = chosen;
         s.summary.chosen_count = 2;
-        s.programs[0] = (struct summary_program){.node = "studio",
-                                                 .pid = s.processes[1].pid,
-                                                 .state = LAUNCHED_ENDED,
-                                                 .status = SIGKILL,
-                                                 .ran = sample_time(5.9) - s.processes[1].started};
-        s.summary.program_count = 1;
+        end_program(&s, SIGKILL, 5.9);
         struct verdict *v = judge(&s, false);
         const struct verdict_limit *l = &v->limits[0];
         if (l->is != (cases[i].killed > 0 ? VERDICT_UNKNOWN : VERDICT_HELD) || l->unread != cases[i].unread ||
@@ -217,11 +217,7 @@ TEST(a_process_that_the_run_did_not_start_may_have_hung)
         s.processes[1].ending = (struct builtin_ending){.at = cases[i].at > 0 ? sample_time(cases[i].at) : 0,
                                                         .seen = cases[i].seen > 0 ? sample_time(cases[i].seen) : 0,
                                                         .way = cases[i].way};
-        s.programs[0] = (struct summary_program){.node = "studio",
-                                                 .pid = s.processes[1].pid,
-                                                 .state = LAUNCHED_ENDED,
-                                                 .status = cases[i].status,
-                                                 .ran = sample_time(cases[i].ran) - s.processes[1].started};
+        end_program(&s, cases[i].status, cases[i].ran);
         if (cases[i].launch > 0)
             s.programs[0].started = s.processes[1].started - (int64_t)(cases[i].launch * 1e9);
         s.summary.program_count = cases[i].ran > 0;

@@ -263,7 +263,7 @@ static void bound_duration(struct verdict *v)
 }
 
 /* Whether the file that has the limits is not as it was. */
-static bool is_other_experiment(const char *run, const struct summary *s, bool tells)
+static bool experiment_was_changed(const char *run, const struct summary *s, bool tells)
 {
     char now[RUNDB_EXPERIMENT_MAX];
     const char *then = summary_property(s, RUNDB_EXPERIMENT);
@@ -282,7 +282,7 @@ int report_judge(const char *run, bool running, struct summary *s, const struct 
 {
     *intervals = (struct interval_table){0};
     bool tells = !(form & REPORT_DATA);
-    s->other_experiment = is_other_experiment(run, s, tells) && !s->judged_anew;
+    s->experiment_changed = experiment_was_changed(run, s, tells) && !s->judged_anew;
     uint64_t most = s->judged_anew ? UINT64_MAX : RUN_MISSING_MOST;
     if (!running && !s->mirror.partial) /* the books are of what was stored */
         s->missing = run_missing(run, &RECORD_FILTER_ALL, most, tells), s->changed = run_changed(run, most);

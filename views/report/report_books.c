@@ -464,7 +464,7 @@ static void put_books(const struct report *r, struct json *j)
     json_bool(j, "behind", n[LACK_BEHIND] > 0);
     json_uint(j, "missing", n[LACK_MISSING]);
     json_bool(j, "changed", n[LACK_CHANGED] > 0);
-    json_bool(j, "other_experiment", n[LACK_EXPERIMENT] > 0);
+    json_bool(j, "experiment_changed", n[LACK_EXPERIMENT] > 0);
     json_uint(j, "unobserved", n[LACK_UNOBSERVED]);
     json_bool(j, "rejoined", n[LACK_REJOINED] > 0);
     json_uint(j, "clock_gaps", n[LACK_CLOCK_GAP]);

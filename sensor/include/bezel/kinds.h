@@ -266,7 +266,7 @@ static inline void bezel_received_end_(void)
     }
 }
 
-/* A plain span takes its thread's ring behind its end. */
+/* A plain span reads the clock at its end before its record takes a ring. */
 static inline void bezel_ready_plain_(struct bezel_aspect *aspect)
 {
     (void)aspect;
