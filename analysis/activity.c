@@ -238,11 +238,6 @@ inline bool activity_add_wait(struct activity *a, uint32_t thread, struct activi
     return true;
 }
 
-static int64_t clamp(int64_t value, int64_t least, int64_t most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
 /* What contradicts the interval before, or itself, is cut off. */
 inline bool activity_add_interval(struct activity *a, uint32_t thread, struct activity_interval i)
 {
@@ -258,8 +253,8 @@ inline bool activity_add_interval(struct activity *a, uint32_t thread, struct ac
         i.ready_least = 0;
         i.ready_most = i.off;
     }
-    i.ready_most = clamp(i.ready_most, 0, i.off < 0 ? 0 : i.off);
-    i.ready_least = clamp(i.ready_least, 0, i.ready_most);
+    i.ready_most = saturate_between(i.ready_most, 0, i.off < 0 ? 0 : i.off);
+    i.ready_least = saturate_between(i.ready_least, 0, i.ready_most);
     if (!room_of(a, &t->intervals, &t->interval_capacity, t->interval_count, sizeof *t->intervals))
         return false;
     t->intervals[t->interval_count++] = i;

@@ -12,6 +12,7 @@
 
 #include "base/clock_relation.h"
 
+#include "base/saturate.h"
 #include <string.h>
 
 enum {
@@ -45,16 +46,6 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-static int64_t rounded_up(double ns)
-{
-    return ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
-}
-
-static int64_t add_bounds(int64_t a, int64_t b)
-{
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 /* ---- Exchanges --------------------------------------------------------------------------------------------------- */
 
 static bool is_time(int64_t ns)
@@ -81,7 +72,8 @@ static struct clock_knot box(const struct clock_exchange *x)
 {
     int64_t most = x->arrived - x->sent, least = x->answered - x->received, all = x->received - x->sent;
     double half = (double)(most - least) / 2 + rate_most * (double)all / 2 + ROUNDING_NS;
-    return (struct clock_knot){.at = x->sent + all / 2, .offset = least + (most - least) / 2, .half = rounded_up(half)};
+    return (struct clock_knot){
+        .at = x->sent + all / 2, .offset = least + (most - least) / 2, .half = saturate_up(half)};
 }
 
 /*
@@ -130,7 +122,7 @@ static void narrow(struct clock_knot *a, const struct clock_knot *b)
     if (least > most || most - least > 2 * (double)a->half - 2 * ROUNDING_NS)
         return;
     a->offset += (int64_t)((least + most) / 2);
-    a->half = rounded_up((most - least) / 2 + ROUNDING_NS);
+    a->half = saturate_up((most - least) / 2 + ROUNDING_NS);
 }
 
 /* ---- Rates ------------------------------------------------------------------------------------------------------- */
@@ -236,7 +228,7 @@ static struct clock_piece piece_from(const struct clock_relation *r, uint32_t i)
                                 .until = to->at,
                                 .offset = from->offset,
                                 .slope = rate_between(from, to).slope,
-                                .bound = rounded_up(bound + ROUNDING_NS)};
+                                .bound = saturate_up(bound + ROUNDING_NS)};
 }
 
 /*
@@ -252,7 +244,7 @@ static struct clock_piece piece_across(const struct clock_knot *from, const stru
                                 .until = to->at,
                                 .offset = from->offset,
                                 .slope = (double)(to->offset - from->offset) / length,
-                                .bound = rounded_up(half + step + rate_most * length + ROUNDING_NS)};
+                                .bound = saturate_up(half + step + rate_most * length + ROUNDING_NS)};
 }
 
 /* ---- The relation ------------------------------------------------------------------------------------------------ */
@@ -419,7 +411,7 @@ static struct clock_reading reading(int64_t own, int64_t offset, double more, do
 {
     if (magnitude(more) > 4e18)
         return (struct clock_reading){own, INT64_MAX};
-    return (struct clock_reading){own + offset + (int64_t)more, rounded_up(bound + ROUNDING_NS)};
+    return (struct clock_reading){own + offset + (int64_t)more, saturate_up(bound + ROUNDING_NS)};
 }
 
 double clock_piece_growth(const struct clock_piece *piece)
@@ -441,8 +433,8 @@ struct clock_reading clock_piece_after(const struct clock_piece *piece, struct c
     if (second.bound == INT64_MAX)
         return second;
     struct clock_reading third = clock_piece_at(piece, second.ns);
-    int64_t drift = rounded_up((double)second.bound * (rate_most + magnitude(piece->slope)));
-    third.bound = add_bounds(third.bound, add_bounds(second.bound, drift));
+    int64_t drift = saturate_up((double)second.bound * (rate_most + magnitude(piece->slope)));
+    third.bound = saturate_add(third.bound, saturate_add(second.bound, drift));
     return third;
 }
 

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Arithmetic with foreign numbers: a result beyond the range becomes the end of the range. Pure. */
+/**
+ * Arithmetic with foreign numbers: a result beyond the range becomes the end of the range. And the least and the most
+ * of two numbers. Pure.
+ */
 #ifndef BEZEL_BASE_SATURATE_H
 #define BEZEL_BASE_SATURATE_H
 
@@ -25,9 +28,25 @@ static inline int64_t saturate_time(uint64_t ns)
     return ns < INT64_MAX ? (int64_t)ns : INT64_MAX;
 }
 
+static inline int64_t saturate_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t saturate_most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static inline int64_t saturate_between(int64_t value, int64_t least, int64_t most)
 {
     return value < least ? least : value > most ? most : value;
+}
+
+/** A whole number above `ns`, which is above -2^63. */
+static inline int64_t saturate_up(double ns)
+{
+    return ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
 }
 
 /**

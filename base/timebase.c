@@ -13,6 +13,7 @@
 #include "base/timebase.h"
 
 #include "base/hash.h"
+#include "base/saturate.h"
 
 #include <string.h>
 
@@ -43,11 +44,6 @@ static double magnitude(double x)
     return x < 0 ? -x : x;
 }
 
-static int64_t rounded_up(double ns)
-{
-    return ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
-}
-
 /* The piece `back` pieces before the newest. */
 static const struct timebase_piece *piece_back(const struct timebase *tb, uint32_t back)
 {
@@ -61,18 +57,12 @@ static int64_t scale_held(uint64_t ticks, uint64_t factor, uint32_t shift)
     return about < 9e18 ? (int64_t)timebase_scale(ticks, factor, shift) : INT64_MAX;
 }
 
-/* ns + more, at most INT64_MAX; neither is negative. */
-static int64_t add_held(int64_t ns, int64_t more)
-{
-    return more > INT64_MAX - ns ? INT64_MAX : ns + more;
-}
-
 /* The time, by piece `p`, of ticks that are `after` its start. */
 static int64_t piece_ns(const struct timebase_piece *p, uint64_t after)
 {
     if (after < p->bend)
         return p->ns + (int64_t)timebase_scale(after, p->slew, p->shift);
-    return add_held(p->bend_ns, scale_held(after - p->bend, p->rate, p->shift));
+    return saturate_add(p->bend_ns, scale_held(after - p->bend, p->rate, p->shift));
 }
 
 /* Whether calculations with it cannot overflow. */
@@ -181,7 +171,7 @@ static void piece_push(struct timebase *tb, uint64_t ticks, int64_t ns, double o
     p->rate = (uint64_t)(tb->rate * unit);
     p->slew = (uint64_t)(tb->rate * (1 + beside) * unit);
     p->bend_ns = ns + (int64_t)timebase_scale(p->bend, p->slew, shift);
-    p->error_ns = rounded_up((double)tb->last_error_ns + tick_most(tb) / 2 + ROUNDING_NS);
+    p->error_ns = saturate_up((double)tb->last_error_ns + tick_most(tb) / 2 + ROUNDING_NS);
 }
 
 /* ---- Errors ------------------------------------------------------------------------------------------------------ */
@@ -247,18 +237,18 @@ static void close_interval(struct timebase *tb, const struct clock_pair *pair, d
     double known = deviation_most(tb, pair, chord) + larger(pair_error(&tb->last, tick), pair_error(pair, tick)) +
                    tick / 2 + ROUNDING_NS;
     if (!(tb->chord > 0)) {
-        p->error_ns = rounded_up(known + drift(ns, unknown_error));
+        p->error_ns = saturate_up(known + drift(ns, unknown_error));
         tb->opening_error = known;
         tb->opening_length = ns;
         return;
     }
     double changed = change(tb, chord, chord_error);
     if (tb->opening_length > 0) {
-        before->error_ns = rounded_up(tb->opening_error + drift(tb->opening_length, changed));
+        before->error_ns = saturate_up(tb->opening_error + drift(tb->opening_length, changed));
         raise_to(&tb->worst_ns, before->error_ns);
         tb->opening_length = 0;
     }
-    p->error_ns = rounded_up(known + drift(ns, changed));
+    p->error_ns = saturate_up(known + drift(ns, changed));
     raise_to(&tb->worst_ns, p->error_ns);
     if (tb->held > 1 && p->ticks != tb->last.ticks) /* the piece before reached into this interval */
         raise_to(&before->error_ns, p->error_ns);
@@ -329,7 +319,7 @@ static void begin(struct timebase *tb, const struct clock_pair *pair)
     tb->sealed = pair->ticks;
     tb->usual_ns = pair->uncertainty;
     tb->due_ns = pair->ns + tb->interval_ns;
-    tb->last_error_ns = rounded_up(pair_error(pair, tick_most(tb)));
+    tb->last_error_ns = saturate_up(pair_error(pair, tick_most(tb)));
     if (tb->rate > 0)
         piece_push(tb, pair->ticks, pair->ns, 0, (double)tb->interval_ns);
 }
@@ -407,7 +397,7 @@ static void bend(struct timebase *tb, const struct clock_pair *pair, uint64_t fr
     space_pairs(tb, magnitude(off) - expected);
     double wrong = off > proves ? off - proves : off < -proves ? off + proves : 0;
     double off_pair = (double)(pair->ns - timebase_ns(tb, pair->ticks));
-    tb->last_error_ns = rounded_up(larger(magnitude(off), magnitude(off_pair)) + proves);
+    tb->last_error_ns = saturate_up(larger(magnitude(off), magnitude(off_pair)) + proves);
     piece_push(tb, from, at, wrong, (double)tb->interval_ns);
 }
 

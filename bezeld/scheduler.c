@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/scheduler.h"
 
+#include "base/saturate.h"
 #include <string.h>
 
 /* Links and descriptors are looked at this often, however short the waits; ... */
@@ -101,11 +102,6 @@ bool scheduler_turn(struct scheduler *all)
     return control;
 }
 
-static int64_t earliest(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* A session that drains or closes waits for its links, so it does not shorten the wait to a bare timer. */
 static bool is_at_work(const struct session *s)
 {
@@ -162,7 +158,7 @@ static int64_t look_in_a_row(const struct scheduler *all, struct node *n, int64_
     struct node_look look;
     if (!node_look_begin(n, &look))
         return now;
-    until = earliest(until, look.until);
+    until = saturate_least(until, look.until);
     while (look.due < until) {
         if (look.due < now + all->min_sleep)
             clock_spin_until(look.due);
@@ -182,7 +178,7 @@ static void look_on(struct scheduler *all, const int *fds, size_t fd_count)
     struct session *s = all->list[0];
     int64_t now = clock_now();
     while (all->count == 1 && now < all->control_due && session_polls(s, now) && !is_called(all, fds, fd_count, now)) {
-        now = look_in_a_row(all, s->node, now, earliest(control_due(all, now), all->control_due));
+        now = look_in_a_row(all, s->node, now, saturate_least(control_due(all, now), all->control_due));
         int64_t due = session_due(s);
         if (due >= control_due(all, now) && due > now + SLEEP_MAX)
             return; /* meanwhile somebody may say something */
@@ -195,12 +191,12 @@ static void look_on(struct scheduler *all, const int *fds, size_t fd_count)
 
 void scheduler_wait(struct scheduler *all, const int *fds, size_t fd_count)
 {
-    int64_t now = clock_now(), due = earliest(all->control_due, all->alive_due), work_due = INT64_MAX;
+    int64_t now = clock_now(), due = saturate_least(all->control_due, all->alive_due), work_due = INT64_MAX;
     for (uint32_t i = 0; i < all->count; i++) {
         int64_t next = session_due(all->list[i]);
-        due = earliest(due, next);
+        due = saturate_least(due, next);
         if (is_at_work(all->list[i]))
-            work_due = earliest(work_due, next);
+            work_due = saturate_least(work_due, next);
     }
     if (due >= now + all->min_sleep && work_due > now + SLEEP_MAX) {
         (void)wait_for_links(all, fds, fd_count, due == INT64_MAX ? -1 : due - now);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "base/units.h"
 #include "bezeld/node/node_internal.h"
 #include "bezeld/node/own_trace.h"
@@ -130,11 +131,6 @@ static bool is_progress(const struct message_judged *was, const struct message_j
            was->settling + was->held + was->violated + was->unknown != j->settling + j->held + j->violated + j->unknown;
 }
 
-static int64_t longer(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 enum { CAUSE_MAX = EXPERIMENT_NAME_MAX + 80 };
 
 /* Why limit `i` was not judged for `gap` ns up to `now`. */
@@ -142,7 +138,7 @@ static void write_cause(const struct node *n, uint32_t i, int64_t gap, int64_t n
 {
     const struct experiment *e = n->options.experiment;
     uint32_t late = n->judged.late[i];
-    if (longer(n->judged.pause[i], now - n->judged.heard) >= gap / 2)
+    if (saturate_most(n->judged.pause[i], now - n->judged.heard) >= gap / 2)
         snprintf(text, CAUSE_MAX, "nothing came from bezel-resmgr, which was stopped, had no CPU, or was cut off");
     else if (late > 0)
         snprintf(text, CAUSE_MAX, "node %s was silent: its bezeld was stopped, had no CPU, or was cut off",
@@ -339,7 +335,7 @@ bool global_limits_receive(struct node *n, const struct message_judgement *j, in
             judged->late[of->limit] = 0;
             judged->pause[of->limit] = 0;
         } else {
-            judged->pause[of->limit] = longer(judged->pause[of->limit], now - judged->heard);
+            judged->pause[of->limit] = saturate_most(judged->pause[of->limit], now - judged->heard);
         }
         judged->list[count++] = *of;
     }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "bezeld/node/node_internal.h"
 
 #define NODE_DRAIN_TURN CLOCK_MS /* between two turns while draining */
@@ -70,11 +71,6 @@ static void wake(struct node *n, int64_t now)
     poll_stats_restart(&n->usage.poll_stats);
 }
 
-static int64_t earliest(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Whether a due poll is deferred, because the CPU budget of the sampling interval is used up. */
 static bool is_deferred(struct node *n, int64_t now)
 {
@@ -92,11 +88,12 @@ static int64_t tasks_due(const struct node *n, int64_t now)
     const struct schedule *s = &n->schedule;
     if (n->draining || s->asleep || !polls(n))
         return INT64_MIN;
-    int64_t due = earliest(schedule_due(s, false), earliest(sender_due(n->sender), samplers_due(n->samplers)));
+    int64_t due =
+        saturate_least(schedule_due(s, false), saturate_least(sender_due(n->sender), samplers_due(n->samplers)));
     if (n->clock.client)
-        due = earliest(due, now + NODE_EXCHANGES);
-    due = earliest(due, node_triggers_due(n));
-    return earliest(due, earliest(n->managed.beat_due, snapshot_due(&n->snapshot)));
+        due = saturate_least(due, now + NODE_EXCHANGES);
+    due = saturate_least(due, node_triggers_due(n));
+    return saturate_least(due, saturate_least(n->managed.beat_due, snapshot_due(&n->snapshot)));
 }
 
 bool node_polls(struct node *n, int64_t now)
@@ -109,7 +106,7 @@ bool node_polls(struct node *n, int64_t now)
     if (node_poll(n, now)) {
         node_triggers_turn(n, now);
         sender_step(n->sender, now, false);
-        n->tasks_due = earliest(n->tasks_due, tasks_due(n, now));
+        n->tasks_due = saturate_least(n->tasks_due, tasks_due(n, now));
     }
     return true;
 }
@@ -195,9 +192,9 @@ int64_t node_due(const struct node *n)
         return s->turned + NODE_DRAIN_TURN;
     if (s->asleep)
         return external_sleeps(n->external) ? s->housekeep_due : INT64_MIN;
-    int64_t due = earliest(schedule_due(s, polls(n)), samplers_due(n->samplers));
-    due = earliest(due, node_triggers_due(n));
-    return earliest(due, earliest(n->managed.beat_due, snapshot_due(&n->snapshot)));
+    int64_t due = saturate_least(schedule_due(s, polls(n)), samplers_due(n->samplers));
+    due = saturate_least(due, node_triggers_due(n));
+    return saturate_least(due, saturate_least(n->managed.beat_due, snapshot_due(&n->snapshot)));
 }
 
 bool node_spins(const struct node *n)

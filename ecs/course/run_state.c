@@ -3,6 +3,7 @@
 #include "ecs/course/run_state.h"
 
 #include "base/exit_code.h"
+#include "base/saturate.h"
 
 #include <string.h>
 
@@ -489,11 +490,6 @@ static void on_interrupt(struct run_state *s, bool terminal, int64_t now, struct
 
 /* ---- Time -------------------------------------------------------------------------------------------------------- */
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static bool awaits_attached(const struct run_state *s)
 {
     return s->attaches && !s->attached_seen && !s->unmatched_reported;
@@ -617,22 +613,22 @@ int64_t run_state_deadline(const struct run_state *s)
     for (uint32_t i = 0; i < s->daemon_count; i++) {
         const struct state_daemon *d = &s->daemons[i];
         if (s->phase == PHASE_STARTING && d->phase == DAEMON_STARTS)
-            at = earlier(at, start_deadline(s, d));
+            at = saturate_least(at, start_deadline(s, d));
         if (d->phase == DAEMON_DOWN && d->restart_at != 0)
-            at = earlier(at, d->restart_at);
+            at = saturate_least(at, d->restart_at);
         if (d->silent_since != 0 && s->phase >= PHASE_RUNNING && s->phase <= PHASE_DRAINING)
-            at = earlier(at, d->silent_since + d->loss_wait);
+            at = saturate_least(at, d->silent_since + d->loss_wait);
     }
     if (s->phase == PHASE_RUNNING) {
         if (awaits_attached(s))
-            at = earlier(at, s->started + STATE_ATTACH_LIMIT);
+            at = saturate_least(at, s->started + STATE_ATTACH_LIMIT);
         if (awaits_return(s))
-            at = earlier(at, s->absent_since + STATE_ABSENCE);
+            at = saturate_least(at, s->absent_since + STATE_ABSENCE);
         if (s->duration > 0)
-            at = earlier(at, s->started + s->duration);
+            at = saturate_least(at, s->started + s->duration);
     }
     if (patience(s) != INT64_MAX)
-        at = earlier(at, s->since + patience(s));
+        at = saturate_least(at, s->since + patience(s));
     return at;
 }
 

@@ -3,6 +3,7 @@
 #include "run/read/record_tables.h"
 
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "run/read/run_reader.h"
 
 #include <stdlib.h>
@@ -61,7 +62,7 @@ int record_tables_read(const char *run, const struct record_tables_wanted *w, in
     if (!err)
         err = run_reader_look(reader, RUN_READER_ALL);
     if (!err)
-        err = read_all(&r, reader, budget_ns < INT64_MAX - begun ? begun + budget_ns : INT64_MAX);
+        err = read_all(&r, reader, saturate_add(begun, budget_ns));
     run_reader_close(reader);
     int end = r.messages ? message_reading_end(r.messages, &t->messages) : 0;
     free(r.counters.before);

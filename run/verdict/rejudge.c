@@ -18,16 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* ---- lives of a daemon ------------------------------------------------------------------------------------------- */
 
 static double worse(const struct experiment *e, int64_t limit, double a, double b)
@@ -58,7 +48,7 @@ static void join_life(struct summary *s, const struct experiment *e, struct buil
     int64_t between = 0;
     if (gap && (into->at > 0 || gap->end <= later->at)) {
         gap->begin = into->at > 0 ? into->at : gap->begin;
-        between = most(0, gap->end - gap->begin - gap->again);
+        between = saturate_most(0, gap->end - gap->begin - gap->again);
     }
     sum.worst = worse(e, into->limit, into->worst, later->worst);
     sum.settling = saturate_add(into->settling, later->settling);
@@ -140,7 +130,7 @@ static bool recorded(const struct summary *s, const struct experiment *e, uint32
         const struct summary_process *p = &s->processes[i];
         if (p->node != node || (aspect ? !has_stored(p, aspect) && !lacks_all(s, e, p, aspect) : p->role != ROLE_SUT))
             continue;
-        started = least(started, p->started);
+        started = saturate_least(started, p->started);
         for (size_t b = 0; b < p->book_count; b++) {
             const struct summary_book *book = &p->books[b];
             if (!is_judged(p, book))
@@ -152,7 +142,7 @@ static bool recorded(const struct summary *s, const struct experiment *e, uint32
     }
     if (aspect && *begin == INT64_MAX && started < INT64_MAX)
         *end = saturate_sub(summary_property_number(s, RUNDB_ENDED), s->nodes[node].ahead);
-    *begin = *begin == *end || *begin == INT64_MAX ? least(started, *begin) : *begin;
+    *begin = *begin == *end || *begin == INT64_MAX ? saturate_least(started, *begin) : *begin;
     return *begin < *end;
 }
 
@@ -166,8 +156,8 @@ static bool recorded_by_any(const struct summary *s, const struct experiment *e,
     for (uint32_t node = 0; node < s->node_count; node++) {
         if (!recorded(s, e, limit, node, &from, &until))
             continue;
-        *begin = least(*begin, saturate_sub(summary_run_time(s, node, from), ahead));
-        *end = most(*end, saturate_sub(summary_run_time(s, node, until), ahead));
+        *begin = saturate_least(*begin, saturate_sub(summary_run_time(s, node, from), ahead));
+        *end = saturate_most(*end, saturate_sub(summary_run_time(s, node, until), ahead));
     }
     return *begin < *end;
 }
@@ -386,8 +376,8 @@ static int64_t first_record(const struct summary *s, const struct experiment_met
         const struct summary_book *b = summary_book_of(p, aspect);
         if (!b || !is_judged(p, b))
             continue;
-        first = least(first, summary_run_time(s, p->node, b->first_ns));
-        *began = least(*began, summary_run_time(s, p->node, p->started));
+        first = saturate_least(first, summary_run_time(s, p->node, b->first_ns));
+        *began = saturate_least(*began, summary_run_time(s, p->node, p->started));
     }
     return first;
 }
@@ -459,8 +449,9 @@ static int find_early(struct summary *s, const struct experiment *e, uint32_t i,
         return 0;
     int64_t at = summary_run_time(s, is.row->node, is.row->at),
             seen = summary_run_time(s, is.known->node, is.known->judged_from);
-    int64_t all = total(is.row), known = least(seen, saturate_sub(at, all - is.row->unknown + is.row->unjudged));
-    int64_t began = least(summary_run_time(s, is.heard->node, is.heard->begin), saturate_sub(at, all));
+    int64_t all = total(is.row),
+            known = saturate_least(seen, saturate_sub(at, all - is.row->unknown + is.row->unjudged));
+    int64_t began = saturate_least(summary_run_time(s, is.heard->node, is.heard->begin), saturate_sub(at, all));
     int64_t full = saturate_add(2 * experiment_limit_window(e, l), agent_reach(e, l));
     if (known <= first || (began <= first && known - first <= full))
         return 0;
@@ -472,7 +463,7 @@ static int find_early(struct summary *s, const struct experiment *e, uint32_t i,
     if (!experiment_limit_is_on_interval(e, l) && rejudge_why_not(s, e, &g)) {
         g.end = known = began; /* no value need have been known from then on */
         if (needs_whole_window(e, l))
-            g.begin = most(first, saturate_add(start, e->metrics[l->metric].window));
+            g.begin = saturate_most(first, saturate_add(start, e->metrics[l->metric].window));
     }
     if (g.begin >= g.end)
         return 0;
@@ -485,11 +476,11 @@ static int find_early(struct summary *s, const struct experiment *e, uint32_t i,
  */
 static void shorten(struct summary *s, struct history_gap *g, const struct builtin_limit *row, int64_t of)
 {
-    int64_t twice = least(saturate_sub(of, row->unjudged), CLOCK_S);
+    int64_t twice = saturate_least(saturate_sub(of, row->unjudged), CLOCK_S);
     bool is_one_s =
         saturate_sub(summary_run_time(s, row->node, row->at), total(row)) <= summary_run_time(s, g->node, g->begin);
     if (is_one_s && twice > 0) /* else it is between two managers */
-        g->begin = least(saturate_add(g->begin, twice), g->end);
+        g->begin = saturate_least(saturate_add(g->begin, twice), g->end);
 }
 
 static int64_t length_of_gaps(struct summary *s, const struct builtin_limit *row)
@@ -561,17 +552,17 @@ void rejudge_take_gap(struct summary *s, const struct experiment *e, const struc
     if (!l)
         return;
     int64_t longer = rejudge_is_all(s, g) ? g->end - g->begin - total(l) : 0; /* by what is at its ends */
-    l->at = longer > 0 ? most(l->at, g->end) : l->at;
+    l->at = longer > 0 ? saturate_most(l->at, g->end) : l->at;
     l->unknown = saturate_add(l->unknown, longer);
     l->unjudged = saturate_add(l->unjudged, longer);
     l->worst = worse(e, g->limit, l->worst, g->worst);
     l->held = saturate_add(l->held, g->held);
     l->violated = saturate_add(l->violated, g->violated);
     l->settling = saturate_add(l->settling, g->settling);
-    l->unknown = most(0, l->unknown - g->held - g->violated - g->settling);
+    l->unknown = saturate_most(0, l->unknown - g->held - g->violated - g->settling);
     int64_t cut = g->cut < e->adapt.every ? g->cut : 0; /* less than between two instants */
     int64_t seen = rejudge_is_all(s, g) ? 0 : g->seen;  /* over all nodes it is what messages took */
-    l->unjudged = most(0, l->unjudged - most(0, g->end - g->begin + cut - seen - g->doubtful));
+    l->unjudged = saturate_most(0, l->unjudged - saturate_most(0, g->end - g->begin + cut - seen - g->doubtful));
 }
 
 void rejudge_drop_rest(struct summary *s, const struct experiment *e, uint32_t limit)

@@ -14,16 +14,6 @@
 
 #include <stdlib.h>
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 bool replay_looks_further(const struct replay *r, const struct experiment_limit *l)
 {
     return l->kind == LIMIT_HOLD || experiment_metric_is_of_arrivals(&r->e.metrics[l->metric]);
@@ -36,8 +26,8 @@ int replay_add_hole(const struct replay *r, struct replay_gap *g, int64_t begin,
     int64_t values = saturate_add(2 * experiment_limit_window(&r->e, l) + 2 * r->e.adapt.every, l->persistence);
     int64_t until = replay_looks_further(r, l) ? INT64_MAX : saturate_add(end, values);
     if (last && last->why == why && begin >= last->begin && begin <= last->end) {
-        last->end = most(end, last->end);
-        last->until = most(until, last->until);
+        last->end = saturate_most(end, last->end);
+        last->until = saturate_most(until, last->until);
         return 0;
     }
     if (!grow_list(&g->holes, &g->hole_room, g->hole_count, sizeof *g->holes))
@@ -57,11 +47,11 @@ static int replay_add_off(const struct replay *r, struct replay_gap *g, uint32_t
         if (p->node != node || !summary_book_of(p, aspect))
             continue;
         int64_t ended = verdict_ended(r->s, p, r->e.adapt.every), started = replay_time(r, node, p->started);
-        begin = least(begin, started);
-        end = most(end, ended < INT64_MAX ? replay_time(r, node, ended) : most(r->told, g->end));
+        begin = saturate_least(begin, started);
+        end = saturate_most(end, ended < INT64_MAX ? replay_time(r, node, ended) : saturate_most(r->told, g->end));
     }
-    begin = most(most(begin, r->begun), off);
-    end = least(end, on);
+    begin = saturate_most(saturate_most(begin, r->begun), off);
+    end = saturate_least(end, on);
     return begin < end ? replay_add_hole(r, g, begin, end, why) : 0;
 }
 
@@ -105,7 +95,7 @@ static int64_t replay_in_holes(const struct replay_gap *g, int64_t from, int64_t
 {
     int64_t sum = 0;
     for (size_t i = 0; i < g->hole_count; i++) {
-        int64_t begin = most(g->holes[i].begin, from), end = least(g->holes[i].end, until);
+        int64_t begin = saturate_most(g->holes[i].begin, from), end = saturate_least(g->holes[i].end, until);
         sum += begin < end ? end - begin : 0;
         from = begin < end ? end : from;
     }
@@ -116,8 +106,8 @@ void replay_lengthen(struct replay_gap *g)
 {
     int64_t begin = g->begin, end = g->end;
     for (size_t i = 0; i < g->hole_count; i++) {
-        begin = least(begin, g->holes[i].begin);
-        end = most(end, g->holes[i].end);
+        begin = saturate_least(begin, g->holes[i].begin);
+        end = saturate_most(end, g->holes[i].end);
     }
     g->gap->unknown += g->begin - begin + end - g->end;
     g->gap->doubtful += replay_in_holes(g, begin, g->begin) + replay_in_holes(g, g->end, end);

@@ -191,7 +191,7 @@ static bool read_run(struct interval_replay *r, const char *run, int64_t budget)
         err = run_reader_look(reader, RUN_READER_ALL);
     if (!err) {
         interval_reading_begin(r->reading, run_reader_model(reader, NULL));
-        whole = read_items(r, reader, budget < INT64_MAX - begun ? begun + budget : INT64_MAX);
+        whole = read_items(r, reader, saturate_add(begun, budget));
     } else
         log_warn("BEZEL-REPORT-RECORDS", "the records cannot be read: %s: intervals are not evaluated", rundb_why(err));
     run_reader_close(reader);

@@ -118,18 +118,13 @@ void switches_begin(struct switches_thread *t, int64_t now)
     *t = (struct switches_thread){.last = now, .begin = now, .whole = true};
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 void switches_add_gap(struct switches_gaps *g, const struct switches_thread *t, const struct switches_event *e)
 {
     if (e->what == SWITCHES_LOST || (e->what == SWITCHES_IN && t->state != SWITCHES_STATE_OFF))
         g->queued = SWITCHES_UNKNOWN;
     if (e->what != SWITCHES_IN || t->state != SWITCHES_STATE_OFF)
         return;
-    int64_t off = later(e->time, t->last) - t->since;
+    int64_t off = saturate_most(e->time, t->last) - t->since;
     *(t->preempted ? &g->preempted : &g->waited) += off;
 }
 
@@ -141,7 +136,7 @@ void switches_pass(struct switches_thread *t, const struct switches_event *e)
         t->state = e->lost ? SWITCHES_STATE_UNKNOWN : t->state;
         return;
     }
-    t->last = later(t->last, e->time);
+    t->last = saturate_most(t->last, e->time);
     t->state = e->what == SWITCHES_IN       ? SWITCHES_STATE_ON
                : e->what == SWITCHES_EXITED ? SWITCHES_STATE_GONE
                                             : SWITCHES_STATE_OFF;
@@ -162,9 +157,9 @@ static void split_gap(struct switches_thread *t, const struct switches_gaps *g)
     t->ready_least = 0;
     if (g->queued == SWITCHES_UNKNOWN)
         return;
-    int64_t queued = later(g->queued - g->preempted, 0), others = later(g->waited - t->off, 0);
+    int64_t queued = saturate_most(g->queued - g->preempted, 0), others = saturate_most(g->waited - t->off, 0);
     t->ready_most = queued < t->off ? queued : t->off;
-    t->ready_least = later(t->ready_most < queued - others ? t->ready_most : queued - others, 0);
+    t->ready_least = saturate_most(t->ready_most < queued - others ? t->ready_most : queued - others, 0);
 }
 
 /*
@@ -239,7 +234,7 @@ bool switches_feed(struct switches_thread *t, const struct switches_event *e, co
         t->state = e->lost ? SWITCHES_STATE_UNKNOWN : t->state;
         return false;
     }
-    t->last = later(t->last, e->time);
+    t->last = saturate_most(t->last, e->time);
     if (e->what != SWITCHES_IN)
         return leave(t, t->last, e, i);
     enter(t, t->last, e, g);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "sensor/shm/counter_proof.h"
 
+#include "base/saturate.h"
 #include "sensor/shm/cpu_counter.h"
 
 #include <errno.h>
@@ -22,14 +23,9 @@ enum {
 
 /* ---- judgements -------------------------------------------------------------------------------------------------- */
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 enum counter_verdict counter_proof_judge(const struct counter_visit *v, int64_t *apart)
 {
-    int64_t reading = larger(v->before.uncertainty, v->after.uncertainty) + v->there.uncertainty;
+    int64_t reading = saturate_most(v->before.uncertainty, v->after.uncertainty) + v->there.uncertainty;
     int64_t span = (int64_t)(v->after.ticks - v->before.ticks), ns = v->after.ns - v->before.ns;
     *apart = INT64_MAX;
     if (reading > COUNTER_PROOF_CLEAR_NS)

@@ -34,24 +34,19 @@ void report_why_ask(const struct verdict *v, const struct experiment *e, double 
 
 /* ---- what no record ends ----------------------------------------------------------------------------------------- */
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* When process `p` ended, on its node's clock, or the latest that is known of it. */
 static int64_t end_of(const struct summary *s, const struct summary_process *p, bool *left)
 {
     int64_t end = p->state == PROCESS_RUNNING ? s->nodes[p->node].last_at : INT64_MIN, found = INT64_MIN;
     for (size_t b = 0; b < p->book_count; b++)
-        end = p->books[b].stored ? later(end, p->books[b].last_ns) : end;
-    end = later(end, verdict_there_until(s, p));
+        end = p->books[b].stored ? saturate_most(end, p->books[b].last_ns) : end;
+    end = saturate_most(end, verdict_there_until(s, p));
     for (size_t k = 0; k < s->open_count; k++) {
         const struct builtin_open *o = &s->open_spans[k];
         if (o->node != p->node || (uint64_t)o->instance != p->instance || o->state == OPEN_ENDED)
             continue;
         *left = true;
-        *(o->state == OPEN_LEFT ? &found : &end) = later(o->state == OPEN_LEFT ? found : end, o->at);
+        *(o->state == OPEN_LEFT ? &found : &end) = saturate_most(o->state == OPEN_LEFT ? found : end, o->at);
     }
     return found > INT64_MIN ? found : end;
 }
