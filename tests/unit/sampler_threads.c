@@ -388,6 +388,44 @@ static void run_a_thread_that_ends(void *unused)
     wait_for_step(2);
 }
 
+/* The process of `pid`, as soon as it is observed; external_process() has the samplers' own journal, too. */
+static struct external_process *await_process(struct fixture *f, pid_t pid)
+{
+    for (int64_t deadline = clock_now() + PATIENCE;; fixture_turn(f)) {
+        assert_true(clock_now() < deadline);
+        for (uint32_t i = 0; i < external_process_count(f->external); i++) {
+            struct external_process *p = external_process(f->external, i);
+            if (external_is_living(p) && p->at->pid == (uint32_t)pid)
+                return p;
+        }
+    }
+}
+
+TEST_WITH(begin, end, what_nobody_asked_for_notes_only_what_it_lacks)
+{
+    struct fixture f;
+    struct samplers *s;
+    struct rlimit before;
+    const struct experiment_sensing unasked = {
+        .sampler = {[EXPERIMENT_SAMPLER_CPU] = CLOCK_MS, [EXPERIMENT_SAMPLER_SCHEDULING] = CLOCK_MS},
+        .sampled_unasked = true};
+    open_all(&f, &unasked, &s);
+    pid_t pid = fixture_spawn(burn, NULL);
+    struct external_process *p = await_process(&f, pid);
+    p->at->our_namespace++;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, before.rlim_max}), 0); /* /proc/stat is not opened */
+    samplers_turn(s, clock_now());
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(external_note_count(f.external), 1);
+    assert_true(was_told(&f, "it is not sampled, nor are others like it"));
+    p->at->our_namespace--;
+    atomic_store(&shared->go, 1);
+    assert_int_equal(fixture_wait(pid), 0);
+    samplers_close(s);
+    fixture_end(&f);
+}
+
 TEST_WITH(begin, end, a_thread_that_ends_is_no_error_and_the_others_are_sampled)
 {
     struct fixture f;
