@@ -16,25 +16,28 @@
 #include <string.h>
 #include <time.h>
 
-/* Reads the point behind a second at *p and its digits, and moves *p behind them. */
-static int64_t read_fraction(const char **p)
+/* Reads the point behind a second at *p and its digits, and moves *p behind them. False: a point without digits. */
+static bool read_fraction(const char **p, int64_t *ns)
 {
-    int64_t ns = 0, digit = CLOCK_S / 10;
-    if (**p == '.')
-        for (++*p; **p >= '0' && **p <= '9'; ++*p, digit /= 10)
-            ns += (**p - '0') * digit;
-    return ns;
+    int64_t digit = CLOCK_S / 10;
+    if (**p != '.')
+        return true;
+    const char *digits = ++*p;
+    for (; **p >= '0' && **p <= '9'; ++*p, digit /= 10)
+        *ns += (**p - '0') * digit;
+    return *p > digits;
 }
 
 /* The time `tm`, and `fraction` ns; a time beyond the range is the end of the range. Returns whether there is such a
- * day. */
+ * day, and second. */
 static bool take_clock(struct tm tm, bool utc, int64_t fraction, int64_t *ns)
 {
     struct tm read = tm;
     int64_t seconds = utc ? timegm(&tm) : mktime(&tm), whole;
     bool beyond = __builtin_mul_overflow(seconds, CLOCK_S, &whole);
     *ns = beyond ? seconds < 0 ? INT64_MIN : INT64_MAX : saturate_add(whole, fraction);
-    return tm.tm_year == read.tm_year && tm.tm_mon == read.tm_mon && tm.tm_mday == read.tm_mday;
+    return tm.tm_year == read.tm_year && tm.tm_mon == read.tm_mon && tm.tm_mday == read.tm_mday &&
+           tm.tm_sec == read.tm_sec;
 }
 
 /*
@@ -51,20 +54,23 @@ static bool read_clock(const char *text, int64_t near, int64_t *ns)
         return false;
     struct tm tm = day;
     const char *rest = strptime(text, "%Y-%m-%d", &tm);
+    if (rest && *rest != 'T' && *rest != ' ')
+        return false;
     if (rest)
-        text = rest + (*rest == 'T' || *rest == ' ');
+        text = rest + 1;
     else
         tm = day;
     tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
     int64_t fraction = 0;
+    bool ends = true;
     if ((rest = strptime(text, "%H:%M:%S", &tm)))
-        fraction = read_fraction(&rest);
+        ends = read_fraction(&rest, &fraction);
     else if ((rest = strptime(text, "%H:%M", &tm)))
         tm.tm_sec = 0;
     else
         return false;
     tm.tm_isdst = -1;
-    bool ends = *rest == '\0' || (utc && rest + strspn(rest, " ") == zone);
+    ends = ends && (*rest == '\0' || (utc && rest + strspn(rest, " ") == zone));
     return ends && take_clock(tm, utc, fraction, ns);
 }
 
