@@ -77,8 +77,7 @@ void rejudge_join(struct summary *s, const struct experiment *e)
 
 /* ---- limits of another file -------------------------------------------------------------------------------------- */
 
-/* What refers to limits by their number in the run's own file. */
-static void forget_limits(struct summary *s)
+void rejudge_forget_limits(struct summary *s)
 {
     s->limit_count = s->gap_count = s->violation_count = s->series_count = s->conclusion_count = s->chosen_count = 0;
     for (size_t i = 0; i < s->decision_count; i++)
@@ -224,7 +223,7 @@ int rejudge_anew(struct summary *s, const struct experiment *e, const struct exp
 {
     int64_t begin, end;
     int err = 0;
-    forget_limits(s);
+    rejudge_forget_limits(s);
     s->judged_anew = true;
     drop_metrics(s, e, own);
     for (uint32_t node = 0; node < s->node_count; node++)

@@ -18,6 +18,9 @@
  */
 void rejudge_join(struct summary *s, const struct experiment *e);
 
+/** Removes from `s` what refers to limits, by their number in the file that the run had. Pure. */
+void rejudge_forget_limits(struct summary *s);
+
 /**
  * Removes what was judged of limits from `s`, of an ended run, and makes gaps of its nodes' times, for the limits of
  * `e`, which may be others: rejudge_gaps() and rejudge_intervals() then judge these. Of the metrics that the run

@@ -283,6 +283,8 @@ int report_judge(const char *run, bool running, struct summary *s, const struct 
     *intervals = (struct interval_table){0};
     bool tells = !(form & REPORT_DATA);
     s->experiment_changed = experiment_was_changed(run, s, tells) && !s->judged_anew;
+    if (s->experiment_changed) /* its limits are not those that were judged */
+        rejudge_forget_limits(s);
     uint64_t most = s->judged_anew ? UINT64_MAX : RUN_MISSING_MOST;
     if (!running && !s->mirror.partial) /* the books are of what was stored */
         s->missing = run_missing(run, &RECORD_FILTER_ALL, most, tells), s->changed = run_changed(run, most);

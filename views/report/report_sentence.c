@@ -270,6 +270,8 @@ void report_unknown(const struct report *r, size_t i, FILE *out)
             : running && !is_open ? "%s is not judged yet"
                                   : "%s could not be judged",
             report_limit_text(r, (int64_t)i));
+    if (r->summary->experiment_changed) /* which is the reason, and is said behind the books */
+        return;
     say_unjudged_of(r, i, out);
     if (l->judged == 0)
         report_unjudged(r, i, out);
