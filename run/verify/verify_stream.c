@@ -221,8 +221,8 @@ static void verify_cover(struct file *f, const char *path)
 
 /*
  * Finds the stream of a file by its first packet, or its cover, and goes on behind what expired.
- * A cover that is not complete is none: a kill came in between. False: it has no stream. *more: as of
- * trace_reader_look().
+ * A cover that is not complete is none: a kill came in between. A power failure may leave an earlier cover than that of
+ * the bytes that are freed. False: it has no stream. *more: as of trace_reader_look().
  */
 static bool begin_stream(struct file *f, struct trace_reader *r, int *more)
 {
@@ -237,10 +237,11 @@ static bool begin_stream(struct file *f, struct trace_reader *r, int *more)
         *more = 0;
     } else {
         f->stream = stream_of(f, *more > 0 || r->refused ? &h : &gone->cover);
-        *more = r->refused ? 0 : *more; /* it is read again */
     }
     if (!f->stream)
         return false;
+    if (r->refused || f->stream->expired.bytes > gone->cover.size_bytes)
+        *more = 0; /* what is behind the expired packets is read again */
     f->stream->walked = true;
     trace_reader_follow(r, f->stream);
     follow_cover(f, r);

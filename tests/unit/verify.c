@@ -230,6 +230,34 @@ TEST_WITH(setup, teardown, packets_that_the_database_lacks_are_incomplete)
     assert_finds(t, VERIFY_COMPLETE, NULL);
 }
 
+/* A power failure may keep that bytes were freed, and lose the cover that was written before. */
+TEST_WITH(setup, teardown, an_earlier_cover_over_freed_bytes_is_no_damage)
+{
+    enum { PACKETS = 80, ROOM = 12 << 10 };
+    struct fixture *t = *test_state;
+    uint8_t cover[128], after[sizeof cover];
+    char path[512];
+    snprintf(path, sizeof path, "%s", path_of(t, "trace/desk/kept-12-0"));
+    fake_add_process(t->sensor, "kept", 12, ROLE_SUT);
+    for (int i = 0; i < PACKETS; i++)
+        fake_cut(t->sensor, 2, 0, 50);
+    t->run = (struct stored_run){.batch = 1, .keep_to.bytes = ROOM};
+    assert_int_equal(stored_start(&t->run, t->dir, t->sensor, STORE_SYNC_NEVER), 0);
+    assert_int_equal(stored_feed(&t->run, PACKETS / 2), 0);
+    int fd = open(path, O_RDWR);
+    assert_int_equal(pread(fd, cover, sizeof cover, 0), sizeof cover);
+    assert_int_equal(stored_feed(&t->run, UINT64_MAX), 0);
+    stored_drop(&t->run);
+    assert_int_equal(pread(fd, after, sizeof after, 0), sizeof after);
+    assert_memory_not_equal(after, cover, sizeof cover);
+    assert_int_equal(pwrite(fd, cover, sizeof cover, 0), sizeof cover);
+    close(fd);
+    assert_int_equal(look(t), VERIFY_INCOMPLETE);
+    begin(t);
+    end(t);
+    assert_finds(t, VERIFY_COMPLETE, NULL);
+}
+
 TEST_WITH(setup, teardown, what_nobody_saw_end_is_unknown_after_its_last_ordinal)
 {
     struct fixture *t = *test_state;
