@@ -8,6 +8,9 @@ def positive: if . > 0 then . else 0 end;
 def more(is): [.terms[] | select(is) | .more_ns] | add // 0;
 def is_ready: .class == "ready" or .class == "monitor";
 
+# A wait for a lock is told as what its holder did, where the kernel's records say who that was.
+def is_unknown: .class == "unknown" or .class == "lock";
+
 # What threads of the programs were ready for in the whole run, by the kernel's sums, ns; of all records.
 def kernel_ready: [.[] | select(.aspect == "thread_scheduling") | .fields |
     select(.process == "asker" or .process == "answerer") | .waiting] | add // 0;
@@ -33,12 +36,12 @@ def judge(one; two; beside; $a; $b; $c; $kernel): .answers[0] |
     (give($a) + give($b) - 1e6) as $give | (.error_ns // 0) as $clocks | more(one) as $one | more(two) as $two |
     ($one - 1e3 * $a - give($a) | positive) as $over_one | ($two - 1e3 * $b - give($b) | positive) as $over_two |
     (more(beside) - 1e3 * $c - give($c) | positive) as $over_beside |
-    [.terms[] | select((one) or (two) or (beside) or is_ready or .class == "unknown" | not)] as $rest |
+    [.terms[] | select((one) or (two) or (beside) or is_ready or is_unknown | not)] as $rest |
     ([$rest[] | select(.class != "message") | .more_ns | positive] | add // 0) as $other |
     ([$rest[] | select(.class == "message") | .more_ns | positive] | add // 0) as $messages |
     (if any(.terms[]; (one) and .class == "message") then $clocks else 0 end) as $late |
     (more(is_ready and ((one) or (two) | not)) | positive) as $others |
-    ((1e3 * $a - $one | positive) + (1e3 * $b - $two | positive) - (more(.class == "unknown") | positive)) as $lack |
+    ((1e3 * $a - $one | positive) + (1e3 * $b - $two | positive) - (more(is_unknown) | positive)) as $lack |
     if $over_one > $late then "wrong: more than there was of the first cause"
     elif $over_two > 0 then "wrong: more than there was of the second cause"
     elif $over_beside > 0 then "wrong: more than there was beside the causes"
