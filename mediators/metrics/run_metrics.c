@@ -105,32 +105,24 @@ static int group(struct run_metrics *r)
 
 /*
  * Finds the rows that tell of a limit last. A node has a row for each life of its bezeld, all nodes one for each
- * manager and the node that recorded it: the latest manager counts. The rows of a node follow one another.
+ * manager: the latest one's is the last. The rows of a limit on a node follow one another.
  */
 static int find_latest(struct run_metrics *r)
 {
     const struct summary *s = r->summary;
     uint32_t count = r->experiment->limit_count;
-    size_t *of_all = calloc(count + 1, sizeof *of_all), *of_node = calloc(count + 1, sizeof *of_node);
+    uint64_t *seen = calloc(count + 1, sizeof *seen); /* by limit: the node of the row behind, plus 1 */
     r->latest = calloc(s->limit_count + 1, sizeof *r->latest);
-    int err = of_all && of_node && r->latest ? 0 : BEZEL_ENOMEM;
-    for (size_t i = err ? 0 : s->limit_count; i > 0; i--) { /* of_all: a row, of_node: a node, each plus 1 */
-        const struct builtin_limit *l = &s->limits[i - 1];
-        if (l->limit < 0 || l->limit >= count)
+    int err = seen && r->latest ? 0 : BEZEL_ENOMEM;
+    for (size_t i = err ? 0 : s->limit_count; i-- > 0;) {
+        const struct builtin_limit *l = &s->limits[i];
+        uint64_t of = l->epoch ? UINT64_MAX : (uint64_t)l->node + 1;
+        if (l->limit < 0 || l->limit >= count || seen[l->limit] == of)
             continue;
-        size_t *best = &of_all[l->limit];
-        if (l->epoch && (!*best || l->epoch > s->limits[*best - 1].epoch))
-            *best = i;
-        if (l->epoch || of_node[l->limit] == (size_t)l->node + 1)
-            continue;
-        of_node[l->limit] = (size_t)l->node + 1;
-        r->latest[i - 1] = node_of(r, l->node) == l->node;
+        seen[l->limit] = of;
+        r->latest[i] = l->epoch || node_of(r, l->node) == l->node;
     }
-    for (uint32_t k = 0; k < count && !err; k++)
-        if (of_all[k])
-            r->latest[of_all[k] - 1] = true;
-    free(of_all);
-    free(of_node);
+    free(seen);
     return err;
 }
 

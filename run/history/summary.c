@@ -332,8 +332,7 @@ static void follow_open_violations(struct summary *s)
         struct history_violation *v = &s->violations[i];
         for (size_t k = 0; v->open && k < s->limit_count; k++) {
             const struct builtin_limit *l = &s->limits[k];
-            bool is_its = l->limit == v->limit && (l->epoch > 0 || l->node == v->node);
-            if (is_its && l->last_violated > v->end)
+            if (summary_limit_is_of(l, v->limit, v->node) && l->last_violated > v->end)
                 v->end = l->last_violated;
         }
     }

@@ -239,6 +239,12 @@ void summary_free(struct summary *s);
 /** Time `at` of the clock of node `node`, in the run's time; as it is where there is no such node, or INT64_MIN. */
 int64_t summary_run_time(const struct summary *s, uint32_t node, int64_t at);
 
+/** Whether row `l` is of limit `limit` on `node`, or on all nodes together. Pure. */
+static inline bool summary_limit_is_of(const struct builtin_limit *l, int64_t limit, uint32_t node)
+{
+    return l->limit == limit && (l->epoch > 0 || l->node == node);
+}
+
 /** The process of `instance` on `node`; NULL: it is not known. */
 struct summary_process *summary_process_of(const struct summary *s, uint32_t node, uint64_t instance);
 

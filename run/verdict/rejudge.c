@@ -237,24 +237,6 @@ int rejudge_anew(struct summary *s, const struct experiment *e, const struct exp
     return err;
 }
 
-/*
- * The row of a limit at `at`: of several managers' rows, the first that goes on behind it, by whichever node. NULL:
- * there is none.
- */
-static struct builtin_limit *row_at(struct summary *s, uint32_t node, uint32_t limit, int64_t at)
-{
-    struct builtin_limit *row = NULL;
-    for (size_t i = 0; i < s->limit_count; i++) {
-        struct builtin_limit *l = &s->limits[i];
-        if (l->limit != limit || (l->node != node && l->epoch == 0))
-            continue;
-        row = l;
-        if (l->node == node ? l->at >= at : summary_run_time(s, l->node, l->at) >= summary_run_time(s, node, at))
-            break;
-    }
-    return row;
-}
-
 /* ---- whether the records suffice --------------------------------------------------------------------------------- */
 
 /* Whether what a firing did (bezeld/node/node_triggers.c) gave `aspect` a mode; a text that is cut off may have. */
@@ -487,7 +469,7 @@ static int64_t length_of_gaps(struct summary *s, const struct builtin_limit *row
     int64_t sum = 0;
     for (size_t i = 0; i < s->gap_count; i++) {
         const struct history_gap *g = &s->gaps[i];
-        if (g->limit == row->limit && g->node < s->node_count && row_at(s, g->node, g->limit, g->end) == row)
+        if (g->limit == row->limit && g->node < s->node_count && verdict_row_at(s, g->node, g->limit, g->end) == row)
             sum = saturate_add(sum, g->end - g->begin);
     }
     return sum;
@@ -500,7 +482,7 @@ static void shorten_all(struct summary *s, const struct experiment *e)
         struct history_gap *g = &s->gaps[i];
         bool is_its = g->restarted && g->node < s->node_count && g->limit < e->limit_count &&
                       e->limits[g->limit].global && !rejudge_is_recorded_elsewhere(s, g);
-        const struct builtin_limit *row = is_its ? row_at(s, g->node, g->limit, g->end) : NULL;
+        const struct builtin_limit *row = is_its ? verdict_row_at(s, g->node, g->limit, g->end) : NULL;
         if (row)
             shorten(s, g, row, length_of_gaps(s, row));
     }
@@ -547,7 +529,7 @@ bool rejudge_is_all(const struct summary *s, const struct history_gap *g)
 
 void rejudge_take_gap(struct summary *s, const struct experiment *e, const struct history_gap *g)
 {
-    struct builtin_limit *l = row_at(s, g->node, g->limit, g->end);
+    struct builtin_limit *l = verdict_row_at(s, g->node, g->limit, g->end);
     if (!l)
         return;
     int64_t longer = rejudge_is_all(s, g) ? g->end - g->begin - total(l) : 0; /* by what is at its ends */
@@ -612,7 +594,7 @@ bool rejudge_is_unjudged(const struct summary *s, uint32_t limit)
 
 static void take_violation(struct summary *s, const struct experiment *e, const struct history_violation *v)
 {
-    struct builtin_limit *l = row_at(s, v->node, v->limit, v->end);
+    struct builtin_limit *l = verdict_row_at(s, v->node, v->limit, v->end);
     if (!l)
         return;
     l->worst = worse(e, v->limit, l->worst, worse(e, v->limit, v->min, v->max));

@@ -191,19 +191,18 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
     }
 }
 
-/* Of several managers' rows, a gap is in the first that goes on behind it. */
-static bool is_in(const struct summary *s, const struct history_gap *g, const struct builtin_limit *row)
+struct builtin_limit *verdict_row_at(const struct summary *s, uint32_t node, uint32_t limit, int64_t at)
 {
-    const struct builtin_limit *found = NULL;
+    struct builtin_limit *row = NULL;
     for (size_t i = 0; i < s->limit_count; i++) {
-        const struct builtin_limit *l = &s->limits[i];
-        if ((l->node != g->node && l->epoch == 0) || l->limit != g->limit)
+        struct builtin_limit *l = &s->limits[i];
+        if (!summary_limit_is_of(l, limit, node))
             continue;
-        found = l;
-        if (saturate_add(l->at, s->nodes[l->node].ahead) >= saturate_add(g->end, s->nodes[g->node].ahead))
+        row = l;
+        if (l->node == node ? l->at >= at : summary_run_time(s, l->node, l->at) >= summary_run_time(s, node, at))
             break;
     }
-    return found && g->limit == row->limit && found->epoch == row->epoch && (row->epoch > 0 || g->node == row->node);
+    return row;
 }
 
 static int64_t judged_again(const struct summary *s, const struct builtin_limit *row)
@@ -211,7 +210,9 @@ static int64_t judged_again(const struct summary *s, const struct builtin_limit 
     int64_t sum = 0;
     for (size_t i = 0; i < s->gap_count; i++) {
         const struct history_gap *g = &s->gaps[i];
-        if (g->judged && is_in(s, g, row))
+        bool is_its = g->judged && summary_limit_is_of(row, g->limit, g->node);
+        const struct builtin_limit *of = is_its ? verdict_row_at(s, g->node, g->limit, g->end) : NULL;
+        if (of && of->epoch == row->epoch)
             sum = saturate_add(sum, g->held + g->violated);
     }
     return sum;
@@ -242,7 +243,7 @@ int64_t verdict_more_violated(const struct summary *s, const struct experiment *
     int64_t sum = 0, count = 0;
     for (size_t i = 0; i < s->violation_count; i++) {
         const struct history_violation *v = &s->violations[i];
-        if (v->limit != l->limit || (l->epoch == 0 && v->node != l->node))
+        if (!summary_limit_is_of(l, v->limit, v->node))
             continue;
         sum = saturate_add(sum, v->end - v->begin);
         count++;

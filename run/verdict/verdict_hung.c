@@ -288,7 +288,7 @@ static void violate_on(struct verdict *v, const struct summary *s, uint32_t i, c
     bool lasts = is_open(v, s, o);
     violate_by(&v->limits[i], o, lasted, since, lasts);
     for (size_t row = 0; row < s->limit_count; row++)
-        if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == o->node))
+        if (summary_limit_is_of(&s->limits[row], i, o->node))
             violate_by(&v->rows[row], o, lasted, since, lasts);
 }
 

@@ -17,6 +17,12 @@ void verdict_judge_unseen(struct verdict *v, const struct summary *s, const stru
 void verdict_doubt_rows(struct verdict *v, const struct summary *s, const struct experiment *e);
 
 /**
+ * The row of a limit at `at` of the clock of `node`: of several managers' rows, the first that goes on behind it, by
+ * whichever node. NULL: there is none.
+ */
+struct builtin_limit *verdict_row_at(const struct summary *s, uint32_t node, uint32_t limit, int64_t at);
+
+/**
  * Whether lost records count against a limit on metric `m`. Of a maximum with <= and a minimum with >= they do; in the
  * other direction one more record can but help. So it is with the number of those that meet a condition; without one
  * the counters know it. Of times between records, a further one makes the longest only shorter.

@@ -352,7 +352,7 @@ void verdict_doubt_on(struct verdict *v, const struct summary *s, uint32_t i, ui
 {
     verdict_doubt(&v->limits[i], lasts);
     for (size_t row = 0; row < s->limit_count; row++)
-        if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == node))
+        if (summary_limit_is_of(&s->limits[row], i, node))
             verdict_doubt(&v->rows[row], lasts);
 }
 
