@@ -50,89 +50,96 @@ static bool may_meet(const struct experiment_metric *m, const struct record_item
     return w->at != WHERE_NONE && (where_seek(w, &run, 0, true) == 0 || where_seek_open(w, &run, 0) == 0);
 }
 
-/* Whether all of them could be read. */
-static bool read_extremes(struct run_reader *reader, int64_t row, const struct experiment_metric *m,
-                          struct summary_chosen *c)
-{
+/* The records of a process that are read. */
+struct reading {
+    struct run_reader *reader; /* NULL: they cannot be */
+    const struct summary_process *p;
     struct record_item item;
+    uint64_t count;
+    int more; /* 1: there may be a next one; 0: all were read */
+};
+
+/* Begins to read the records of process `p` that metric `m` may have, from time `from` of the run on. */
+static struct reading begin_reading(const char *run, const struct summary *s, const struct experiment_metric *m,
+                                    const struct summary_process *p, int64_t from)
+{
+    struct record_filter filter = RECORD_FILTER_ALL;
+    struct reading r = {.p = p, .more = BEZEL_EINVAL};
+    const char *why;
+    filter.node = s->nodes[p->node].name;
+    filter.process = p->name;
+    filter.aspect = m->aspect;
+    filter.from = saturate_most(from, filter.from);
+    if ((!m->where || !experiment_metric_is_of_arrivals(m) || condition_read(m->where, &filter.condition, &why) == 0) &&
+        run_reader_open(run, &filter, &r.reader) == 0 && run_reader_look(r.reader, RUN_READER_ALL) == 0)
+        r.more = 1;
+    return r;
+}
+
+/* Reads the next one into r->item. */
+static bool read_next(struct reading *r)
+{
+    while (r->more == 1 && r->count++ <= RECORDS_MOST && (r->more = run_reader_next(r->reader, &r->item)) == 1)
+        if (r->item.r && r->item.process->row == r->p->row)
+            return true;
+    return false;
+}
+
+/* Returns whether all of them were read. */
+static bool end_reading(struct reading *r)
+{
+    bool is_whole = r->more == 0 && run_reader_totals(r->reader).cut == 0;
+    run_reader_close(r->reader);
+    return is_whole;
+}
+
+static void read_extremes(struct reading *r, const struct experiment_metric *m, struct summary_chosen *c)
+{
     struct where w;
     const struct dict_aspect *of = NULL;
-    int more = run_reader_look(reader, RUN_READER_ALL) == 0;
-    for (uint64_t records = 0; more == 1 && (more = run_reader_next(reader, &item)) == 1;) {
-        if (++records > RECORDS_MOST)
-            return false;
-        if (!item.r || item.process->row != row || !may_meet(m, &item, &w, &of))
+    while (read_next(r)) {
+        if (!may_meet(m, &r->item, &w, &of))
             continue;
-        double value = m->field ? number_of(&item, m->field) : 1; /* of a number of records: that there is one */
+        double value = m->field ? number_of(&r->item, m->field) : 1; /* of a number of records: that there is one */
         c->min = isfinite(value) ? fmin(c->min, value) : c->min;
         c->max = isfinite(value) ? fmax(c->max, value) : c->max;
     }
-    return more == 0 && run_reader_totals(reader).cut == 0;
 }
 
 /* Of times between records: the value of the metric at each record, as an agent would have it. */
-static bool read_arrivals(struct run_reader *reader, int64_t row, const struct experiment_metric *m,
-                          struct summary_chosen *c)
+static void read_arrivals(struct reading *r, const struct experiment_metric *m, struct summary_chosen *c)
 {
-    struct record_item item;
     struct experiment_metric all = *m;
     struct evaluator e = {0};
     struct arrivals arrivals = {0};
     all.where = NULL; /* the reader gives no others */
-    int more = evaluator_start(&e, &all) == 0 && run_reader_look(reader, RUN_READER_ALL) == 0;
-    uint64_t records = 0;
-    for (; more == 1 && records <= RECORDS_MOST && (more = run_reader_next(reader, &item)) == 1; records++) {
-        if (!item.r || item.process->row != row)
-            continue;
-        struct packet_run run = record_item_run(&item);
+    int err = evaluator_start(&e, &all);
+    r->more = err ? err : r->more;
+    while (read_next(r)) {
+        struct packet_run run = record_item_run(&r->item);
         evaluator_arrivals(&e, &arrivals, &run, NULL, NULL, (int64_t)packet_run_time(&run, 0));
         evaluator_take(&e, (int64_t)packet_run_time(&run, 0));
         c->min = e.known ? fmin(c->min, e.value) : c->min;
         c->max = e.known ? fmax(c->max, e.value) : c->max;
     }
-    bool is_whole = e.metric && more == 0 && run_reader_totals(reader).cut == 0;
     evaluator_end(&e);
     arrivals_end(&arrivals);
-    return is_whole;
 }
 
-/* A reader of the records of process `p` that metric `m` may have, from time `from` of the run on; NULL: there is none.
- */
-static struct run_reader *open_records(const char *run, const struct summary *s, const struct experiment_metric *m,
-                                       const struct summary_process *p, int64_t from)
-{
-    struct record_filter filter = RECORD_FILTER_ALL;
-    struct run_reader *reader = NULL;
-    const char *why;
-    filter.node = s->nodes[p->node].name;
-    filter.process = p->name;
-    filter.aspect = m->aspect;
-    filter.from = from > filter.from ? from : filter.from;
-    if ((m->where && experiment_metric_is_of_arrivals(m) && condition_read(m->where, &filter.condition, &why) != 0) ||
-        run_reader_open(run, &filter, &reader) != 0)
-        return NULL;
-    return reader;
-}
-
-static bool find_extremes(const char *run, const struct summary *s, const struct experiment_metric *m,
-                          struct summary_chosen *c)
-{
-    const struct summary_process *p = &s->processes[c->process];
-    struct run_reader *reader = open_records(run, s, m, p, INT64_MIN);
-    bool is_of_arrivals = experiment_metric_is_of_arrivals(m);
-    if (!reader)
-        return false;
-    bool all = is_of_arrivals ? read_arrivals(reader, p->row, m, c) : read_extremes(reader, p->row, m, c);
-    run_reader_close(reader);
-    return all;
-}
-
+/* Returns whether all of them could be read. */
 static bool read_chosen(const char *run, struct summary *s, const struct experiment *e, struct summary_chosen *c)
 {
+    const struct experiment_metric *m = &e->metrics[e->limits[c->limit].metric];
     if (verdict_has_end(e, c->limit))
         return replay_end(run, s, e, c);
-    return s->processes[c->process].expired.packets == 0 &&
-           find_extremes(run, s, &e->metrics[e->limits[c->limit].metric], c);
+    if (s->processes[c->process].expired.packets > 0)
+        return false;
+    struct reading r = begin_reading(run, s, m, &s->processes[c->process], INT64_MIN);
+    if (experiment_metric_is_of_arrivals(m))
+        read_arrivals(&r, m, c);
+    else
+        read_extremes(&r, m, c);
+    return end_reading(&r);
 }
 
 /*
@@ -143,15 +150,10 @@ static bool read_latest(const char *run, const struct summary *s, const struct e
                         struct summary_chosen *c)
 {
     const struct summary_process *p = &s->processes[c->process];
-    struct record_item item;
-    struct run_reader *reader = open_records(run, s, m, p, summary_run_time(s, p->node, from));
-    int more = reader && run_reader_look(reader, RUN_READER_ALL) == 0;
-    for (uint64_t n = 0; more == 1 && n <= RECORDS_MOST && (more = run_reader_next(reader, &item)) == 1; n++)
-        if (item.r && item.process->row == p->row)
-            c->last = saturate_time(item.time) > c->last ? saturate_time(item.time) : c->last;
-    bool is_whole = reader && more == 0 && run_reader_totals(reader).cut == 0;
-    run_reader_close(reader);
-    return is_whole;
+    struct reading r = begin_reading(run, s, m, p, summary_run_time(s, p->node, from));
+    while (read_next(&r))
+        c->last = saturate_most(saturate_time(r.item.time), c->last);
+    return end_reading(&r);
 }
 
 /*
@@ -191,21 +193,18 @@ static int add_chosen(struct summary *s, const struct summary_chosen *c, bool an
 
 /* ---- threads that wait ---- */
 
-/* Finds what the threads of the waiters from number `first` on, all of `m` and one process, recorded last. */
-static void read_last(const char *run, const struct summary *s, const struct summary_process *p,
-                      const struct experiment_metric *m, size_t first)
+/* Finds what the threads of the waiters from number `first` on, all of `m` and process `p`, recorded last. */
+static void read_waiters(const char *run, struct summary *s, const struct summary_process *p,
+                         const struct experiment_metric *m, size_t first)
 {
-    struct record_item item;
-    struct run_reader *reader = open_records(run, s, m, p, INT64_MIN);
-    int more = reader && run_reader_look(reader, RUN_READER_ALL) == 0;
-    for (uint64_t records = 0; more == 1 && records < RECORDS_MOST && (more = run_reader_next(reader, &item)) == 1;
-         records++)
-        for (size_t w = first; item.r && item.process->row == p->row && w < s->waiter_count; w++) {
+    struct reading r = begin_reading(run, s, m, p, INT64_MIN);
+    while (read_next(&r))
+        for (size_t w = first; w < s->waiter_count; w++) {
             struct summary_waiter *is = &s->waiters[w];
-            if (s->open_spans[is->open].thread == (int64_t)item.packet->thread)
-                is->last = saturate_time(item.time) > is->last ? saturate_time(item.time) : is->last;
+            if (s->open_spans[is->open].thread == (int64_t)r.item.packet->thread)
+                is->last = saturate_most(saturate_time(r.item.time), is->last);
         }
-    run_reader_close(reader);
+    (void)end_reading(&r);
 }
 
 /* The waits of process `p` in other aspects than that of `m`, but for those that broke no `bound` of a time. */
@@ -224,7 +223,7 @@ static int add_waiters(const char *run, struct summary *s, const struct experime
         s->waiters[s->waiter_count++] = (struct summary_waiter){.limit = limit, .open = o, .last = INT64_MIN};
     }
     if (s->waiter_count > first)
-        read_last(run, s, p, m, first);
+        read_waiters(run, s, p, m, first);
     return 0;
 }
 
