@@ -108,6 +108,12 @@ int dict_kind_ok(const struct dict_aspect *a);
  */
 int dict_parse(const void *bytes, size_t n, struct dict **d) BEZEL_MUST_CHECK;
 
+/** The aspect of `d` that is called so; NULL: there is none, or no `d`. Pure. */
+const struct dict_aspect *dict_aspect_of(const struct dict *d, const char *name);
+
+/** The index of the field of `a` that is called so; -1: there is none, or no `name`. Pure. */
+int dict_field_of(const struct dict_aspect *a, const char *name);
+
 /** Gives `d` one more owner, who frees it likewise. Owners are of one thread. */
 struct dict *dict_share(struct dict *d);
 

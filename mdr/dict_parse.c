@@ -80,9 +80,8 @@ static bool read_aspect(struct dict_reader *r, enum dict_kind kind, struct dict 
     if (!read_u32(r, &a->id) || a->id != d->aspect_count + 1 || !read_name(r, &a->name) ||
         !read_u32(r, &a->field_count) || a->field_count > DICT_FIELDS_MAX)
         return false;
-    for (uint32_t i = 0; i < d->aspect_count; i++)
-        if (strcmp(d->aspects[i].name, a->name) == 0)
-            return false;
+    if (dict_aspect_of(d, a->name))
+        return false;
     for (uint32_t i = 0; i < a->field_count; i++) {
         if (!read_field(r, &a->fields[i]))
             return false;
@@ -158,6 +157,22 @@ int dict_parse(const void *bytes, size_t n, struct dict **out)
     }
     *out = d;
     return 0;
+}
+
+const struct dict_aspect *dict_aspect_of(const struct dict *d, const char *name)
+{
+    for (uint32_t i = 0; d && i < d->aspect_count; i++)
+        if (strcmp(d->aspects[i].name, name) == 0)
+            return &d->aspects[i];
+    return NULL;
+}
+
+int dict_field_of(const struct dict_aspect *a, const char *name)
+{
+    for (uint32_t i = 0; name && i < a->field_count; i++)
+        if (strcmp(a->fields[i].name, name) == 0)
+            return (int)i;
+    return -1;
 }
 
 struct dict *dict_share(struct dict *d)

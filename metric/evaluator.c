@@ -112,18 +112,18 @@ static void take_records(struct evaluator *e, const struct packet_run *run, cons
 
 struct statistic_field evaluator_field(const struct experiment_metric *metric, const struct dict_aspect *aspect)
 {
-    struct statistic_field found = {.at = STATISTIC_NO_FIELD};
-    for (uint32_t i = 0; i < aspect->field_count; i++) {
-        const struct dict_field *f = &aspect->fields[i];
-        double scale = metric->in_time ? (double)units_time(f->unit) : 1;
-        if (strcmp(f->name, metric->field) != 0 || (f->type != DICT_INT64 && f->type != DICT_FLOAT64) || scale == 0)
-            continue;
-        found = (struct statistic_field){.at = (int)i,
-                                         .scale = scale,
-                                         .is_float = f->type == DICT_FLOAT64,
-                                         .unknown_below = statistic_unknown_below(aspect, i)};
-    }
-    return found;
+    const struct statistic_field none = {.at = STATISTIC_NO_FIELD};
+    int at = dict_field_of(aspect, metric->field);
+    if (at < 0)
+        return none;
+    const struct dict_field *f = &aspect->fields[at];
+    double scale = metric->in_time ? (double)units_time(f->unit) : 1;
+    if ((f->type != DICT_INT64 && f->type != DICT_FLOAT64) || scale == 0)
+        return none;
+    return (struct statistic_field){.at = at,
+                                    .scale = scale,
+                                    .is_float = f->type == DICT_FLOAT64,
+                                    .unknown_below = statistic_unknown_below(aspect, (uint32_t)at)};
 }
 
 static struct packet_run part_of(const struct packet_run *run, uint32_t from, uint32_t until)

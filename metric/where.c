@@ -13,14 +13,6 @@
 _Static_assert((int)CONDITION_FIELD_MAX == DICT_NAME_MAX && (int)CONDITION_TEXT_MAX == DICT_TEXT_MAX,
                "a condition can name any field and text");
 
-int where_field(const struct condition *c, const struct dict_aspect *a)
-{
-    for (uint32_t i = 0; i < a->field_count; i++)
-        if (strcmp(a->fields[i].name, c->field) == 0)
-            return (int)i;
-    return WHERE_NONE;
-}
-
 /* The number of label `text` of an enum; -1: there is no such label. */
 static int64_t label_number(const char *labels, const char *text)
 {
@@ -75,7 +67,7 @@ struct where where_find(const char *text, const struct dict_aspect *a)
     struct condition c;
     const char *why;
     struct where w = {.at = WHERE_NONE};
-    int at = condition_read(text, &c, &why) == 0 ? where_field(&c, a) : WHERE_NONE;
+    int at = condition_read(text, &c, &why) == 0 ? dict_field_of(a, c.field) : WHERE_NONE;
     const struct dict_field *f = &a->fields[at < 0 ? 0 : at];
     if (at < 0 || !where_compares(&c, f))
         return w;

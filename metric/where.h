@@ -22,9 +22,6 @@ struct where {
 
 enum { WHERE_NONE = -1 };
 
-/** The number of the condition's field in `a`; WHERE_NONE: it has none. */
-int where_field(const struct condition *c, const struct dict_aspect *a);
-
 /** Whether values of field `f` can be compared with the condition's: a label has to be one of an enum's. */
 bool where_compares(const struct condition *c, const struct dict_field *f);
 

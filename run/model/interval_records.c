@@ -19,12 +19,12 @@ struct interval_part interval_part_of(const struct experiment_metric *m, const c
     part.has = INTERVAL_HAS_NO_KEY;
     if (!m->interval.match && a->kind == (part.position == 0 ? DICT_SENT : DICT_RECEIVED))
         part.has = INTERVAL_HAS_PART;
-    for (uint32_t f = 0; m->interval.match && f < a->field_count; f++)
-        if (strcmp(a->fields[f].name, m->interval.match) == 0) {
-            part.has = INTERVAL_HAS_PART;
-            part.field = f;
-            part.type = a->fields[f].type;
-        }
+    int field = dict_field_of(a, m->interval.match);
+    if (field >= 0) {
+        part.has = INTERVAL_HAS_PART;
+        part.field = (uint32_t)field;
+        part.type = a->fields[field].type;
+    }
     return part;
 }
 

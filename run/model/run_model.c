@@ -330,17 +330,11 @@ void model_drop_process(struct model_process *process)
 /* The id of built-in aspect `b` in `d`; 0 where `d` lacks it, or its fields have other types. */
 static uint32_t builtin_find(const struct dict *d, enum builtin b)
 {
-    const struct dict_aspect *right = &builtin_aspects[b];
-    for (uint32_t i = 0; i < d->aspect_count; i++) {
-        const struct dict_aspect *a = &d->aspects[i];
-        if (strcmp(a->name, right->name) != 0 || a->field_count != right->field_count)
-            continue;
-        uint32_t same = 0;
-        while (same < a->field_count && a->fields[same].type == right->fields[same].type)
-            same++;
-        return same == a->field_count ? a->id : 0;
-    }
-    return 0;
+    const struct dict_aspect *right = &builtin_aspects[b], *a = dict_aspect_of(d, right->name);
+    bool is_same = a && a->field_count == right->field_count;
+    for (uint32_t i = 0; is_same && i < a->field_count; i++)
+        is_same = a->fields[i].type == right->fields[i].type;
+    return is_same ? a->id : 0;
 }
 
 void model_set_dictionary(struct model_process *process, struct dict *dict)

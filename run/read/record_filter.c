@@ -49,7 +49,7 @@ bool record_filter_aspects(const struct record_filter *f, const struct dict *d, 
     memset(wanted, RECORD_UNWANTED, DICT_ASPECTS_MAX + 1);
     for (uint32_t i = 0; i < d->aspect_count; i++) {
         const struct dict_aspect *a = &d->aspects[i];
-        int field = f->condition.field[0] ? where_field(&f->condition, a) : -1;
+        int field = dict_field_of(a, f->condition.field);
         if (!record_filter_takes(f->aspect, a->name) || (f->takes && !f->takes(f->of, a)))
             continue;
         if (!f->condition.field[0])
@@ -122,7 +122,7 @@ static int check_process(const struct record_filter *f, const struct dict *d, ch
     int found = BEZEL_ENOENT;
     for (uint32_t i = 0; i < d->aspect_count; i++) {
         const struct dict_aspect *a = &d->aspects[i];
-        int field = record_filter_takes(f->aspect, a->name) ? where_field(&f->condition, a) : -1;
+        int field = record_filter_takes(f->aspect, a->name) ? dict_field_of(a, f->condition.field) : -1;
         if (field < 0)
             continue;
         if (where_compares(&f->condition, &a->fields[field]))

@@ -64,10 +64,8 @@ struct look {
 
 static const struct dict_field *find_field(const struct dict_aspect *a, const char *name)
 {
-    for (uint32_t i = 0; i < a->field_count; i++)
-        if (strcmp(a->fields[i].name, name) == 0)
-            return &a->fields[i];
-    return NULL;
+    int at = dict_field_of(a, name);
+    return at < 0 ? NULL : &a->fields[at];
 }
 
 static bool is_number(const struct dict_field *f)
@@ -83,7 +81,7 @@ static bool has_number(const struct look *l, const struct dict_field *f)
 static void look_at_aspect(struct look *l, const struct summary_process *p, const struct dict_aspect *a)
 {
     const char *name = l->metric->field;
-    const struct dict_field *f = name ? find_field(a, name) : NULL;
+    const struct dict_field *f = find_field(a, name);
     bool met = !l->metric->where || where_find(l->metric->where, a).at != WHERE_NONE;
     if (has_number(l, f) && met) {
         l->fits = true;
@@ -222,7 +220,7 @@ static bool cannot_match(const struct experiment_metric *m, const struct summary
                          const struct dict_aspect *a, const char **as, struct names_found *found)
 {
     const char *match = m->interval.match;
-    const struct dict_field *f = match ? find_field(a, match) : NULL;
+    const struct dict_field *f = find_field(a, match);
     bool is_sent = strcmp(a->name, m->interval.aspects[0]) == 0;
     if (!match && a->kind == (is_sent ? DICT_SENT : DICT_RECEIVED))
         return false;
@@ -251,10 +249,9 @@ static bool lacks_process(const struct summary *s, const struct experiment_metri
 {
     const char *aspect = m->interval.aspects[at];
     for (size_t i = 0; i < s->process_count; i++)
-        for (uint32_t a = 0; a < s->processes[i].dict->aspect_count; a++)
-            if (strcmp(s->processes[i].dict->aspects[a].name, aspect) == 0 &&
-                experiment_interval_takes(&m->interval, at, s->processes[i].name))
-                return false;
+        if (dict_aspect_of(s->processes[i].dict, aspect) &&
+            experiment_interval_takes(&m->interval, at, s->processes[i].name))
+            return false;
     *found = (struct names_found){.kind = NAMES_NO_ASPECT, .name = aspect};
     snprintf(found->text, sizeof found->text, "no process called \"%s\" has aspect \"%s\"", m->interval.processes[at],
              aspect);
@@ -270,12 +267,11 @@ static bool find_unmatched(const struct summary *s, const struct experiment_metr
         struct experiment_metric one = {.kind = METRIC_RATE, .aspect = m->interval.aspects[i]};
         if (find_lacking(s, &one, found) || (m->interval.processes[i] && lacks_process(s, m, i, found)))
             return true;
-        for (size_t k = 0; k < s->process_count; k++)
-            for (uint32_t a = 0; a < s->processes[k].dict->aspect_count; a++)
-                if (strcmp(s->processes[k].dict->aspects[a].name, one.aspect) == 0 &&
-                    experiment_interval_takes(&m->interval, i, s->processes[k].name) &&
-                    cannot_match(m, &s->processes[k], &s->processes[k].dict->aspects[a], &as, found))
-                    return true;
+        for (const struct summary_process *p = s->processes; p < s->processes + s->process_count; p++) {
+            const struct dict_aspect *a = dict_aspect_of(p->dict, one.aspect);
+            if (a && experiment_interval_takes(&m->interval, i, p->name) && cannot_match(m, p, a, &as, found))
+                return true;
+        }
     }
     return false;
 }
@@ -312,14 +308,13 @@ bool names_trigger(const struct summary *s, const struct experiment_trigger *t, 
 /* Whether the monitor of this run records which knobs there are: earlier ones recorded only what was set. */
 static bool knows_knobs(const struct summary *s)
 {
-    for (size_t i = 0; i < s->process_count; i++)
-        for (uint32_t k = 0; s->processes[i].role == ROLE_DAEMON && k < s->processes[i].dict->aspect_count; k++) {
-            const struct dict_aspect *a = &s->processes[i].dict->aspects[k];
-            const struct dict_field *cause =
-                strcmp(a->name, builtin_aspects[BUILTIN_KNOB].name) == 0 ? find_field(a, "cause") : NULL;
-            if (cause && strstr(cause->labels, builtin_setter_name(SET_BY_NONE)))
-                return true;
-        }
+    for (const struct summary_process *p = s->processes; p < s->processes + s->process_count; p++) {
+        bool is = p->role == ROLE_DAEMON;
+        const struct dict_aspect *a = is ? dict_aspect_of(p->dict, builtin_aspects[BUILTIN_KNOB].name) : NULL;
+        const struct dict_field *cause = a ? find_field(a, "cause") : NULL;
+        if (cause && strstr(cause->labels, builtin_setter_name(SET_BY_NONE)))
+            return true;
+    }
     return false;
 }
 

@@ -26,14 +26,12 @@ enum { RECORDS_MOST = 20000000 };
 static double number_of(const struct record_item *item, const char *name)
 {
     const struct dict_aspect *a = item->aspect;
-    for (uint32_t f = 0; f < a->field_count; f++) {
-        if (strcmp(a->fields[f].name, name) != 0)
-            continue;
-        struct record_value v = record_item_value(item->process->dict, item->r, f);
-        bool unknown = statistic_unknown_below(a, f) && v.as == RECORD_INT && v.integer < 0;
-        return v.as == RECORD_FLOAT ? v.real : v.as == RECORD_INT && !unknown ? (double)v.integer : (double)NAN;
-    }
-    return NAN;
+    int f = dict_field_of(a, name);
+    if (f < 0)
+        return NAN;
+    struct record_value v = record_item_value(item->process->dict, item->r, (uint32_t)f);
+    bool unknown = statistic_unknown_below(a, (uint32_t)f) && v.as == RECORD_INT && v.integer < 0;
+    return v.as == RECORD_FLOAT ? v.real : v.as == RECORD_INT && !unknown ? (double)v.integer : (double)NAN;
 }
 
 /* Whether record `item` meets the condition of `m`, or may: nobody knows. `*w` is of the aspect `*of`. */

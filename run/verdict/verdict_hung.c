@@ -207,11 +207,8 @@ int64_t verdict_open_ns(const struct summary *s, const struct builtin_open *o)
 const char *verdict_open_field(const struct summary *s, const struct builtin_open *o)
 {
     const struct summary_process *p = summary_process_of(s, o->node, (uint64_t)o->instance);
-    const struct dict *d = p ? p->dict : NULL;
-    for (uint32_t a = 0; d && a < d->aspect_count; a++)
-        if (strcmp(d->aspects[a].name, o->aspect) == 0)
-            return d->aspects[a].kind == DICT_RECEIVED ? "waited" : "duration";
-    return "duration";
+    const struct dict_aspect *a = p ? dict_aspect_of(p->dict, o->aspect) : NULL;
+    return a && a->kind == DICT_RECEIVED ? "waited" : "duration";
 }
 
 /* Whether process `p`, in which `o` is open, had made records of its aspect before it began. */

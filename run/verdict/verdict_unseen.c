@@ -53,12 +53,9 @@ static bool lacks_places(const struct summary *s, const struct summary_note *not
 {
     bool is = strcmp(note->code, "BEZEL-OPEN-SPANS") == 0;
     const struct summary_process *p = is ? summary_process_of(s, note->node, note->instance) : NULL;
-    const struct dict *d = p ? p->dict : NULL;
-    for (uint32_t a = 0; d && a < d->aspect_count; a++)
-        if (strcmp(d->aspects[a].name, m->aspect) == 0 &&
-            (dict_kind_lasts(d->aspects[a].kind) || d->aspects[a].kind == DICT_RECEIVED))
-            return reads_open(m, d->aspects[a].kind == DICT_RECEIVED ? "waited" : "duration");
-    return false;
+    const struct dict_aspect *a = p ? dict_aspect_of(p->dict, m->aspect) : NULL;
+    bool waits = a && a->kind == DICT_RECEIVED;
+    return a && (waits || dict_kind_lasts(a->kind)) && reads_open(m, waits ? "waited" : "duration");
 }
 
 /*

@@ -3,7 +3,6 @@
 #include "views/report/report.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Messages, from the records of both sides that are stored. */
 
@@ -32,10 +31,8 @@ static bool is_message(const struct summary_book *b)
 /* The bytes of the messages that are stored, where a field has the size of each. */
 static void bytes_column(struct rows *w, const struct summary_book *b)
 {
-    const struct summary_field *bytes = NULL;
-    for (size_t i = 0; i < b->field_count && !bytes; i++)
-        if (strcmp(b->fields[i].name, "bytes") == 0 && b->fields[i].min.is_int && b->fields[i].total >= 0)
-            bytes = &b->fields[i];
+    const struct summary_field *bytes = summary_field_of(b, "bytes");
+    bytes = bytes && bytes->min.is_int && bytes->total >= 0 ? bytes : NULL;
     w->blank = !bytes;
     if (bytes || !w->json)
         rows_count(w, "bytes", "bytes", bytes ? (uint64_t)bytes->total : 0);

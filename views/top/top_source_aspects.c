@@ -292,10 +292,9 @@ static bool record_breaks(const struct top_source *s, const struct shown_record 
         return false;
     const struct dict_aspect *a = &d->aspects[r.aspect - 1];
     const struct experiment_metric *m = &s->experiment->metrics[l->metric];
-    for (uint32_t f = 0; m->field && m->kind != METRIC_RATE && f < a->field_count; f++)
-        if (strcmp(a->fields[f].name, m->field) == 0 && is_number(a, f))
-            return meets(m, d, &r) && breaks(s, l, shown_record_number(a, &r, (int32_t)f), a->fields[f].unit);
-    return false;
+    int f = m->kind != METRIC_RATE ? dict_field_of(a, m->field) : -1;
+    return f >= 0 && is_number(a, (uint32_t)f) && meets(m, d, &r) &&
+           breaks(s, l, shown_record_number(a, &r, f), a->fields[f].unit);
 }
 
 /* The older ones give way, but for those that break the limit that is looked into, as far as half of the room is. */

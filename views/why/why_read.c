@@ -161,11 +161,11 @@ static int check_question(struct why_answer *a, struct record_filter filter, con
     if (record_filter_check(&filter, m, a->misuse, sizeof a->misuse) != 0)
         return BEZEL_EINVAL;
     for (const struct model_node *n = m->nodes; n; n = n->next)
-        for (const struct model_process *p = n->processes; p; p = p->next)
-            for (uint32_t i = 0; p->dict && i < p->dict->aspect_count; i++)
-                if (strcmp(p->dict->aspects[i].name, q->aspect) == 0 &&
-                    (q->of == WHY_GAP || time_field(q, &p->dict->aspects[i], &scale) < p->dict->aspects[i].field_count))
-                    return 0;
+        for (const struct model_process *p = n->processes; p; p = p->next) {
+            const struct dict_aspect *of = dict_aspect_of(p->dict, q->aspect);
+            if (of && (q->of == WHY_GAP || time_field(q, of, &scale) < of->field_count))
+                return 0;
+        }
     snprintf(a->misuse, sizeof a->misuse,
              q->field ? "aspect %s has no numeric field '%s'"
                       : "aspect %s has no field with a unit of time: give one with --field, or take --gaps",
