@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* Which gaps can be judged from the stored records, and what becomes of the limits' rows. rejudge_replay.c judges. */
+/* Which gaps can be judged from the stored records, and what becomes of the limits' rows. rejudge_spans.c judges. */
 #include "run/verdict/rejudge.h"
 
 #include "base/clock.h"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** A replay of stored records into an agent, which judges gaps (rejudge_replay.c) or one last record (rejudge_end.c).
+/** A replay of stored records into an agent, which judges gaps (rejudge_spans.c) or one last record (rejudge_end.c).
  */
 #ifndef BEZEL_RUN_VERDICT_REJUDGE_REPLAY_INTERNAL_H
 #define BEZEL_RUN_VERDICT_REJUDGE_REPLAY_INTERNAL_H
@@ -82,6 +82,12 @@ struct replay {
 
 /** Time `at` of the clock of node `node`, as times are compared in `r`. */
 int64_t replay_time(const struct replay *r, uint32_t node, int64_t at);
+
+/** None of the span's gaps is judged, for this reason. */
+void replay_give_up(struct replay *r, const char *why);
+
+/** So long before gaps of limit `l` their span begins. */
+int64_t replay_lead(const struct experiment *e, const struct experiment_limit *l);
 
 /** Fills r->processes, for free(). Returns 0 or BEZEL_ENOMEM. */
 int replay_find_processes(struct replay *r) BEZEL_MUST_CHECK;
