@@ -363,7 +363,34 @@ TEST_WITH(begin, end, a_line_is_of_one_process)
     take_in();
     assert_int_equal(history_limit(&view->c.history, 0, LIMIT)->count, 2 * PACKETS);
     assert_true(counts_of("want 1 -2000000000000000000 2000000000000000000 10 0 2/-1/1/2/3/0", &columns) == PACKETS);
+    assert_int_equal(columns, 2); /* the last one ends the line: who came behind it may say something else */
     assert_true(counts_of("want 1 -2000000000000000000 2000000000000000000 10 0 3/-1/1/2/3/0", &columns) == PACKETS);
+    assert_int_equal(columns, 1);
+}
+
+/* Whether a value holds at the begin of a window that begins behind all records so far. */
+static bool holds(int process)
+{
+    const struct run_view_state is = {.live = true};
+    struct page_request q;
+    char request[128], *bytes;
+    size_t n;
+    snprintf(request, sizeof request, "want 1 %lld %lld 10 0 %d/-1/1/2/3/0", (long long)view->newest + 1,
+             (long long)view->newest + CLOCK_MS, process);
+    ask(&q, request);
+    assert_int_equal(run_view_picture(view, &q, q.from, q.until, &is, INT64_MAX, &bytes, &n), 0);
+    bool no = memmem(bytes, n, "\"before\":null", 13);
+    free(bytes);
+    return !no;
+}
+
+TEST_WITH(begin, end, what_a_bezeld_knew_last_holds_until_it_ends_and_another_one_goes_on)
+{
+    observe(add_observer(), true);
+    assert_true(holds(2));
+    observe(add_observer(), true);
+    assert_false(holds(2));
+    assert_true(holds(3));
 }
 
 /* ---- intervals --------------------------------------------------------------------------------------------------- */

@@ -177,13 +177,41 @@ static int read_stream(struct row *row, size_t stream, int64_t from, int64_t unt
     return err == BEZEL_EMALFORMED ? 0 : err;
 }
 
-/* A monitor's process records them in one stream, in order. */
+/* Whether the node was monitored by another process of this name behind the row's. */
+static bool is_followed(const struct row *row)
+{
+    const struct catalogue *c = &row->v->c;
+    const struct model_process *is = row->process;
+    bool followed = false;
+    for (size_t i = 0; i < c->process_count && is->role == ROLE_DAEMON; i++) {
+        const struct model_process *p = c->processes[i].process;
+        followed = followed || (p->role == ROLE_DAEMON && p->started > is->started && strcmp(p->name, is->name) == 0 &&
+                                strcmp(p->node->name, is->node->name) == 0);
+    }
+    return followed;
+}
+
+/* The time up to which the monitor's process knew a value: its last record's, if another process went on behind it. */
+static int64_t known_until(const struct row *row)
+{
+    int64_t last = is_followed(row) ? INT64_MIN : INT64_MAX;
+    for (size_t i = 0; i < row->streams; i++) {
+        const struct levels_stream *stream = levels_stream(row->v->c.levels, row->v->chosen[i]);
+        last = stream->last > last ? stream->last : last;
+    }
+    return last;
+}
+
+/* A monitor's process records them in one stream, in order. A column without values ends the last one's. */
 static int columns_of_key(struct row *row)
 {
-    int64_t until = take_history(row);
+    int64_t until = take_history(row), known = known_until(row);
     int err = 0;
     for (size_t i = 0; i < row->streams && err >= 0 && until < row->until; i++)
         err = read_stream(row, row->v->chosen[i], until < row->from ? row->from : until + 1, row->until, add_to_column);
+    if (known >= row->from && known < row->until && row->count < COLUMNS_MOST)
+        row->columns[row->count++] =
+            (struct levels_column){.begin = saturate_add(known, 1), .min = NAN, .max = NAN, .last = NAN};
     return err < 0 ? err : 0;
 }
 
@@ -209,6 +237,8 @@ static double value_before(struct row *row)
     struct levels_column *columns = row->columns;
     struct row back = *row;
     int64_t until = row->from;
+    if (row->wanted->key >= 0 && known_until(row) < row->from)
+        return NAN;
     unsigned width = row->width > 2 * BACK_STEP ? row->width - 2 * BACK_STEP : 0; /* up to a fraction of a column */
     for (; width <= 58; width += BACK_STEP) {
         int64_t span = width < 57 ? (int64_t)BACK_COLUMNS << width : INT64_MAX;
