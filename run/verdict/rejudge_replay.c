@@ -366,8 +366,9 @@ static void replay_advance(struct replay *r, int64_t time)
 
 int64_t replay_lead(const struct experiment *e, const struct experiment_limit *l)
 {
-    return saturate_add(saturate_add(2 * experiment_limit_window(e, l), agent_settling(e, l)),
-                        saturate_add(l->persistence, 2 * e->adapt.every));
+    int64_t least = saturate_add(saturate_add(2 * experiment_limit_window(e, l), agent_settling(e, l)), l->persistence);
+    int64_t past = least % e->adapt.every;
+    return saturate_add(least, (past > 0 ? 3 : 2) * e->adapt.every - past);
 }
 
 /* From when on a lost record can change what is found in gap `g`: the span may begin earlier for another limit. */

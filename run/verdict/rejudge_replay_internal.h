@@ -86,7 +86,7 @@ int64_t replay_time(const struct replay *r, uint32_t node, int64_t at);
 /** None of the span's gaps is judged, for this reason. */
 void replay_give_up(struct replay *r, const char *why);
 
-/** So long before gaps of limit `l` their span begins. */
+/** So long before gaps of limit `l` their span begins: sampling periods, so that its instants are those of the gap. */
 int64_t replay_lead(const struct experiment *e, const struct experiment_limit *l);
 
 /** Fills r->processes, for free(). Returns 0 or BEZEL_ENOMEM. */

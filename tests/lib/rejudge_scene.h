@@ -103,7 +103,7 @@ static void draw_experiment(struct scene *s)
                                        .period = i == ARRIVALS + 2 ? (int64_t)(1 + draw(60)) * 5 * CLOCK_MS : 0,
                                        .where = draw(3) ? NULL : condition,
                                        .share = 0.9,
-                                       .window = (int64_t)(2 + draw(12)) * EVERY,
+                                       .window = EVERY + (int64_t)draw(12 * EVERY),
                                        .per_process = i != 1 && draw(3) > 0 && !apart};
     for (int i = 0; i < METRICS; i++)
         s->metrics[i].tumbles = !experiment_metric_is_of_arrivals(&s->metrics[i]) && draw(2);
