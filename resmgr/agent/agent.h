@@ -18,7 +18,8 @@
  * unknown is exactly the time since the first step. `expect` limits are judged from their first known value.
  *
  * Gap: if two steps are further apart than agent_reach(), the values of the later one say too little about the time
- * between, for example because bezeld was stopped. That time is unknown, and counted as not judged.
+ * between, for example because bezeld was stopped. That time is unknown, and counted as not judged. So is that in which
+ * a window ended without a step, of windows that follow one another and are as long as the sampling period or longer.
  *
  * A process that ended is not a silent one. When it is removed, its time in violation becomes unknown, from the step
  * before its last records on, whatever their aspects, unless it was silent for longer than a limit's settling time.

@@ -194,12 +194,32 @@ static double agent_sensor_cpu(struct agent *agent, const struct policy_measure 
     return ratio_growth_so_far(&agent->sensor_cpu, &elapsed, &cpu) ? 100.0 * (double)cpu / (double)elapsed : NAN;
 }
 
+/*
+ * Whether an instant is in the first window behind one that none was in: of windows that follow one another, that one
+ * is in no value, and numbers of records begin anew. Shorter ones than a sampling period are known to be left out.
+ */
+static bool agent_misses_window(const struct agent *agent, int metric, struct limit_judge *j, int64_t now)
+{
+    const struct experiment_metric *m = metric < 0 ? NULL : &agent->experiment->metrics[metric];
+    if (!m)
+        return false;
+    for (int i = 0; i < 2 && m->operands; i++)
+        if (agent_misses_window(agent, experiment_metric_operand(agent->experiment, m, i), j, now))
+            return true;
+    if (m->tumbles && m->window >= agent->experiment->adapt.every && j->began &&
+        now / m->window - j->before / m->window > 1)
+        j->missed_until = (now / m->window + 1) * m->window;
+    return now < j->missed_until;
+}
+
 /* Whether the limit's state changed. */
 static bool agent_judge(struct agent *agent, uint32_t limit, int64_t now, double sensor_cpu)
 {
     struct limit_judge *j = &agent->judges[limit];
     int metric = agent->experiment->limits[limit].metric;
     limit_judge_begin(j, now);
+    if (agent_misses_window(agent, metric, j, now))
+        limit_judge_hole(j, INT64_MAX);
     if (metric == LIMIT_ON_SENSOR_CPU) {
         struct limit_judge_value v = {.known = policy_cpu_is_sane(sensor_cpu), .value = sensor_cpu};
         limit_judge_value(j, &agent->node.runs[limit], NODE, v);

@@ -45,6 +45,7 @@ struct limit_judge {
 
     bool began, ever_known;
     int64_t before, first_known; /* the instant before; the instant of the first known value */
+    int64_t missed_until;        /* of agent_step.c: the end of a window behind one that no instant was in */
     int64_t since;               /* limit_judge_since(), as the next one is; 0: not called */
     bool resumes;
 

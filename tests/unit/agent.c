@@ -540,6 +540,30 @@ TEST_WITH(NULL, end, a_window_in_which_a_process_began_is_not_judged_unless_a_re
     }
 }
 
+TEST_WITH(NULL, end, a_window_that_no_instant_was_in_is_a_gap)
+{
+    const struct experiment_metric was = metrics[FPS];
+    metrics[FPS].window = EVERY;
+    metrics[FPS].tumbles = true;
+    limits[0] = hold(FPS, COMPARE_AT_MOST, 1000);
+    limits[0].kind = LIMIT_EXPECT;
+    begin(POLICY_NONE, 1);
+    now += 90 * CLOCK_MS;
+    enter(0, 100);
+    go(CLOCK_S, 0);
+    assert_true(out->limits[0].held > 0 && out->limits[0].unjudged == 0);
+    int64_t held = out->limits[0].held;
+    now += 20 * CLOCK_MS; /* late, and in the window behind the next one */
+    go(EVERY, 0);
+    assert_int_equal(out->limits[0].gap, EVERY + 20 * CLOCK_MS);
+    assert_int_equal(out->limits[0].unjudged, EVERY + 20 * CLOCK_MS);
+    assert_int_equal(out->limits[0].held, held);
+    go(2 * EVERY, 0);
+    assert_int_equal(out->limits[0].unjudged, EVERY + 20 * CLOCK_MS);
+    assert_int_equal(out->limits[0].held, held + 2 * EVERY);
+    metrics[FPS] = was;
+}
+
 TEST_WITH(NULL, end, a_ratio_of_two_metrics_is_each_process_s_own)
 {
     static char slow[] = "slow", rate[] = "rate", part[] = "part";
