@@ -201,13 +201,14 @@ static bool is_empty(const char *path)
     return !err && entries <= 2; /* itself and its parent */
 }
 
-/* Whether `target` may be replaced: it is missing, an empty directory, or an export. */
+/* Whether `target` may be replaced: it is missing, an empty directory, or an export. If it cannot be, making it tells.
+ */
 static bool may_replace(const char *target)
 {
     char mark[PATH_MAX];
     struct stat st;
     if (lstat(target, &st) != 0)
-        return errno == ENOENT;
+        return true;
     if (!S_ISDIR(st.st_mode) || snprintf(mark, sizeof mark, "%s/" EXPORT_MARK, target) >= (int)sizeof mark)
         return false;
     return access(mark, F_OK) == 0 || is_empty(target);

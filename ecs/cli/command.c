@@ -43,7 +43,10 @@ int command_find_run(const struct command_target *t, const char *word, char run[
     }
     if (err == 0) {
         follow_link(run);
-        return OPTIONS_GO_ON;
+        if (access(run, X_OK) == 0)
+            return OPTIONS_GO_ON;
+        log_error("BEZEL-RUN-UNREADABLE", "cannot read %s: %s", run, strerror(errno));
+        return EXIT_FAILED;
     }
     if (err == BEZEL_EINVAL)
         log_error("BEZEL-RUN-UNKNOWN",

@@ -33,7 +33,8 @@ struct command_target {
 
 /**
  * Finds the run that `word` names: a run directory, or the name of one below the folder of runs; NULL is the newest.
- * Returns OPTIONS_GO_ON with `run`, which is no link, or EXIT_USAGE, with the reason on stderr.
+ * Returns OPTIONS_GO_ON with `run`, which is no link; EXIT_USAGE where there is none, or EXIT_FAILED where its folder
+ * refuses this user, with the reason on stderr.
  */
 int command_find_run(const struct command_target *t, const char *word, char run[PATH_MAX]) BEZEL_MUST_CHECK;
 

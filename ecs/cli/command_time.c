@@ -28,34 +28,51 @@ static bool read_fraction(const char **p, int64_t *ns)
     return *p > digits;
 }
 
-/* The time `tm`, and `fraction` ns; a time beyond the range is the end of the range. Returns whether there is such a
- * day, and second. */
-static bool take_clock(struct tm tm, bool utc, int64_t fraction, int64_t *ns)
+static bool is_same(const struct tm *a, const struct tm *b)
 {
-    struct tm read = tm;
-    int64_t seconds = utc ? timegm(&tm) : mktime(&tm), whole;
+    return a->tm_year == b->tm_year && a->tm_mon == b->tm_mon && a->tm_mday == b->tm_mday && a->tm_hour == b->tm_hour &&
+           a->tm_min == b->tm_min && a->tm_sec == b->tm_sec;
+}
+
+/*
+ * The time `tm`, and `fraction` ns; a time beyond the range is the end of the range. Returns how many such times there
+ * are: no day has 25 hours, the clock on the wall leaves an hour out in spring, and shows one twice in autumn.
+ */
+static int take_clock(const struct tm *tm, bool utc, int64_t fraction, int64_t *ns)
+{
+    int count = 0;
+    int64_t seconds = 0, whole;
+    for (int summer = utc ? 0 : 1; summer >= 0; summer--) {
+        struct tm read = *tm, shown;
+        read.tm_isdst = summer;
+        time_t at = utc ? timegm(&read) : mktime(&read);
+        if (!(utc ? gmtime_r(&at, &shown) : localtime_r(&at, &shown)) || !is_same(&shown, tm) ||
+            (count > 0 && at == seconds))
+            continue;
+        seconds = at;
+        count++;
+    }
     bool beyond = __builtin_mul_overflow(seconds, CLOCK_S, &whole);
     *ns = beyond ? seconds < 0 ? INT64_MIN : INT64_MAX : saturate_add(whole, fraction);
-    return tm.tm_year == read.tm_year && tm.tm_mon == read.tm_mon && tm.tm_mday == read.tm_mday &&
-           tm.tm_sec == read.tm_sec;
+    return count;
 }
 
 /*
  * Reads a time of the clock on the wall: local time, or UTC where it says so, as reports and pages do. Without a date
- * it is of the day of `near`, ns since 1970.
+ * it is of the day of `near`, ns since 1970. Returns how many such times there are.
  */
-static bool read_clock(const char *text, int64_t near, int64_t *ns)
+static int read_clock(const char *text, int64_t near, int64_t *ns)
 {
     const char *zone = strpbrk(text, "UZ");
     bool utc = zone && (strcmp(zone, "UTC") == 0 || strcmp(zone, "Z") == 0);
     time_t seconds = near > INT64_MIN ? (time_t)(near / CLOCK_S) : time(NULL);
     struct tm day;
     if (!(utc ? gmtime_r(&seconds, &day) : localtime_r(&seconds, &day)))
-        return false;
+        return 0;
     struct tm tm = day;
     const char *rest = strptime(text, "%Y-%m-%d", &tm);
     if (rest && *rest != 'T' && *rest != ' ')
-        return false;
+        return 0;
     if (rest)
         text = rest + 1;
     else
@@ -68,10 +85,9 @@ static bool read_clock(const char *text, int64_t near, int64_t *ns)
     else if ((rest = strptime(text, "%H:%M", &tm)))
         tm.tm_sec = 0;
     else
-        return false;
-    tm.tm_isdst = -1;
+        return 0;
     ends = ends && (*rest == '\0' || (utc && rest + strspn(rest, " ") == zone));
-    return ends && take_clock(tm, utc, fraction, ns);
+    return ends ? take_clock(&tm, utc, fraction, ns) : 0;
 }
 
 /* CLOCK_REALTIME of the run's start; 0: it has none, or none yet. */
@@ -113,8 +129,12 @@ static int read_time(const char *option, const char *text, const char *run, int6
     bool before = text[0] == '-'; /* as reports have it of a window that begins before the run */
     if (units_read_duration(text + before, &after, &why) == 0)
         return read_relative(option, text, run, before ? -after : after, ns);
-    if (read_clock(text, near, ns))
+    int shown = read_clock(text, near, ns);
+    if (shown == 1)
         return OPTIONS_GO_ON;
+    if (shown > 1)
+        return options_misuse(
+            "%s: the clock shows '%s' twice, as summer time ends: say it in UTC, with ' UTC' behind it", option, text);
     return options_misuse("%s: '%s' is not a time: use " COMMAND_TIMES, option, text);
 }
 

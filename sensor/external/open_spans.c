@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "sensor/external/open_spans.h"
 
-#include "sensor/external/external_internal.h"
+#include "sensor/external/packetize_internal.h"
 #include "sensor/shm/open_place.h"
 
 #include <stdlib.h>
@@ -15,6 +15,10 @@ enum { CHANGES_OF_LOOK = 64 /* of a process: the next look continues */ };
  */
 struct open_spans {
     int64_t due;
+    struct {
+        uint32_t word;
+        int64_t at;
+    } first[SEGMENT_OPEN_PLACES]; /* the first look that saw this word */
     struct external_open_span told[SEGMENT_OPEN_PLACES];
 };
 
@@ -25,13 +29,21 @@ static bool make(struct external_process *p)
     return p->open != NULL;
 }
 
-/* When the span began; 0 where that is not known, or cannot be. */
-static int64_t since_of(const struct external_process *p, uint64_t ticks, int64_t now)
+/*
+ * When the span began, and since when it was open for certain; 0 where that is not known. The clock of a program in
+ * another time namespace may be hours away: a time that cannot be is not taken, and the span began at most the time
+ * between two looks before the first of them.
+ */
+static int64_t since_of(const struct external_process *p, uint32_t place, uint64_t ticks, int64_t now, int64_t *certain)
 {
+    *certain = 0;
     if (p->timebase && !timebase_ready(p->timebase))
         return 0;
-    int64_t ns = (int64_t)external_clock_ns(p, ticks);
-    return ns > now ? now : ns < 0 ? 0 : ns;
+    uint64_t ns = external_clock_ns(p, ticks);
+    int64_t first = p->open->first[place].at, before = first - OPEN_SPANS_LONG, earliest = (int64_t)p->earliest;
+    bool possible = packetize_is_possible(p, ns, now);
+    *certain = !possible ? first : (int64_t)ns > now ? now : (int64_t)ns;
+    return possible ? *certain : before > earliest ? before : earliest;
 }
 
 static void tell(struct external *x, struct external_process *p, uint32_t place, enum external_open_state state)
@@ -67,8 +79,12 @@ static uint32_t look_at(struct external *x, struct external_process *p, uint32_t
         count += tell_end(x, p, place, known);
     if (!is || (span.word == known && !left))
         return count;
-    int64_t since = since_of(p, span.ticks, now);
-    if (!left && (since == 0 || now - since < OPEN_SPANS_LONG))
+    if (p->open->first[place].word != span.word) {
+        p->open->first[place].word = span.word;
+        p->open->first[place].at = now;
+    }
+    int64_t certain, since = since_of(p, place, span.ticks, now, &certain);
+    if (!left && (certain == 0 || now - certain < OPEN_SPANS_LONG))
         return count;
     s->open_told[place] = span.word;
     p->open->told[place] =

@@ -14,9 +14,8 @@
 /* The record's time, or now where that is impossible: in the future, or before the process can have recorded. */
 static uint64_t possible_time(const struct packetizer *c, uint64_t ticks)
 {
-    uint64_t time = external_clock_ns(c->p, ticks), now = (uint64_t)c->now;
-    bool possible = time <= now + PACKETIZE_FUTURE_NS && time + PACKETIZE_FUTURE_NS >= c->p->earliest;
-    return possible ? time : now;
+    uint64_t time = external_clock_ns(c->p, ticks);
+    return packetize_is_possible(c->p, time, c->now) ? time : (uint64_t)c->now;
 }
 
 /* The record's time, clamped: not before its predecessor, and possible. */

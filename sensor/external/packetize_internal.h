@@ -13,6 +13,12 @@ enum {
     PACKETIZE_RECORD_BYTES_MAX = PACKET_RECORD_BYTES + 8 * RING_VALUES_MAX,
 };
 
+/* Whether process `p` can have recorded at `time`, as far as is known now: not in the future, nor before it began. */
+static inline bool packetize_is_possible(const struct external_process *p, uint64_t time, int64_t now)
+{
+    return time <= (uint64_t)now + PACKETIZE_FUTURE_NS && time + PACKETIZE_FUTURE_NS >= p->earliest;
+}
+
 /* A packet that is being built. */
 struct packetizer {
     struct external *x;

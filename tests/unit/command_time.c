@@ -138,6 +138,28 @@ TEST(what_is_no_time_is_refused_with_the_forms)
     }
 }
 
+TEST(an_hour_that_the_clock_shows_twice_or_never_is_not_guessed)
+{
+    struct record_filter f;
+    const char *text = "2026-10-25 02:30";
+    setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+    assert_int_equal(command_read_times(text, NULL, NULL, &f), MISUSE);
+    assert_non_null(strstr(said, "the clock shows '2026-10-25 02:30' twice"));
+    assert_int_equal(command_read_times("2026-03-29 02:30", NULL, NULL, &f), MISUSE);
+    assert_non_null(strstr(said, "is not a time"));
+    static const char *const same[][2] = {{"2026-10-25 01:59", "2026-10-24 23:59 UTC"},
+                                          {"2026-10-25 03:00", "2026-10-25 02:00 UTC"},
+                                          {"2026-03-29 03:00", "2026-03-29 01:00 UTC"},
+                                          {"2026-07-01 12:00", "2026-07-01 10:00 UTC"}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        struct record_filter in_utc = {.from = -1};
+        f.from = -2;
+        assert_int_equal(command_read_times(same[i][0], NULL, NULL, &f), OPTIONS_GO_ON);
+        assert_int_equal(command_read_times(same[i][1], NULL, NULL, &in_utc), OPTIONS_GO_ON);
+        assert_int_equal(f.from, in_utc.from);
+    }
+}
+
 TEST(a_duration_is_since_a_start_which_is_not_known_over_the_network)
 {
     static const char *const table[] = {"1 s", "-1.188 s", " 1 s ", "0 s", "1.5h", "0.0", "-0"};

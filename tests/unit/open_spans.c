@@ -240,6 +240,30 @@ TEST(a_wait_is_seen_once_it_has_lasted_for_a_second)
     fixture_end(f);
 }
 
+/* Its time namespace may be another one: such a wait began a second before it was seen, at most, and is no other. */
+TEST(a_wait_of_a_clock_that_is_hours_away_began_when_it_was_seen)
+{
+    static const int64_t hours[] = {2 * 3600 * CLOCK_S, -2 * 3600 * CLOCK_S};
+    for (int i = 0; i < 2; i++) {
+        struct fixture *f = opened();
+        int64_t before = clock_now();
+        pid_t pid = started(f, begin_and_end);
+        struct segment *s = external_process(f->external, 0)->at->segment;
+        for (uint32_t place = 0; place < SEGMENT_OPEN_PLACES; place++)
+            s->open[place].ticks += (uint64_t)hours[i];
+        assert_told(0, 0, 0);
+        a_second_later(f);
+        a_second_later(f);
+        assert_told(1, 0, 0);
+        assert_in_range(told.since, before - CLOCK_S, clock_now() + 2 * CLOCK_S);
+        step(f);
+        a_second_later(f);
+        assert_told(1, 1, 0);
+        killed(f, pid);
+        fixture_end(f);
+    }
+}
+
 TEST(a_killed_process_leaves_what_is_open)
 {
     struct fixture *f = opened();
