@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -28,9 +27,16 @@ int lifetime_signals(void)
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-void lifetime_catch(void (*handler)(int signal), int flags)
+volatile sig_atomic_t lifetime_stop;
+
+static void on_stop(int sig)
 {
-    const struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+    lifetime_stop = sig;
+}
+
+void lifetime_catch(int flags)
+{
+    const struct sigaction action = {.sa_handler = on_stop, .sa_flags = flags};
     const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction before;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
@@ -38,9 +44,9 @@ void lifetime_catch(void (*handler)(int signal), int flags)
             sigaction(signals[i], &action, NULL);
 }
 
-void lifetime_catch_all(void (*handler)(int signal))
+void lifetime_catch_all(void)
 {
-    const struct sigaction action = {.sa_handler = handler};
+    const struct sigaction action = {.sa_handler = on_stop};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     if (!inherited_ignored(SIGHUP))

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 
+#include <signal.h>
 #include <stdbool.h>
 
 /** Options of daemons, rows of base/options.h; `fd`: where the descriptor goes, -1 before. */
@@ -29,12 +30,15 @@
  */
 int lifetime_signals(void);
 
-/** For what a terminal ends: `handler` gets SIGINT, SIGTERM and SIGHUP, but for those that are ignored (nohup). */
-void lifetime_catch(void (*handler)(int signal), int flags);
+/** The signal with which this process is to end; 0: none came. The next two make signals set it. */
+extern volatile sig_atomic_t lifetime_stop;
 
-/** For a server that a user ends: `handler` gets SIGINT and SIGTERM, also in the background, and SIGHUP but for nohup.
- * Ignores SIGPIPE. */
-void lifetime_catch_all(void (*handler)(int signal));
+/** For what a terminal ends: SIGINT, SIGTERM and SIGHUP, but for those that are ignored (nohup). `flags`: SA_*. */
+void lifetime_catch(int flags);
+
+/** For a server that a user ends: SIGINT and SIGTERM, also in the background, and SIGHUP but for nohup. Ignores
+ * SIGPIPE. */
+void lifetime_catch_all(void);
 
 /**
  * For a process beside a run, which the run's own go before: lowers its priority by `by` (nice), and bounds the size of

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/lifetime.h"
 #include "base/log.h"
 #include "collector/remote/mirror.h"
 #include "ecs/cli/command_mirror.h"
 #include "ecs/cli/commands.h"
 #include "run/store/mirror_state.h"
-
-#include <signal.h>
 
 static const char about[] =
     "Copies the run that a server serves at ENDPOINT into folder DIR, while the run goes on or later, and goes on "
@@ -21,13 +20,6 @@ static const char footer[] = "Exit codes: 0 all that was asked for is there, or 
                              "usage, or DIR is something else, "
                              "4 the server is not reached.\n";
 
-static volatile sig_atomic_t stop;
-
-static void on_stop(int sig)
-{
-    stop = sig;
-}
-
 /* Says how it ended. */
 static void say_end(const char *dir)
 {
@@ -41,7 +33,7 @@ static void say_end(const char *dir)
 
 int cmd_mirror(int argc, char **argv)
 {
-    struct mirror_options m = {.place = {.stop = &stop}};
+    struct mirror_options m = {.place = {.stop = &lifetime_stop}};
     struct options o = {.program = "bezel mirror",
                         .usage = "[OPTIONS] ENDPOINT DIR",
                         .about = about,
@@ -58,9 +50,7 @@ int cmd_mirror(int argc, char **argv)
         return code;
     if (!remote_link_is_endpoint(o.words[0]))
         return options_misuse("'%s' is no endpoint: tcp://HOST:PORT or ipc:///PATH", o.words[0]);
-    const struct sigaction action = {.sa_handler = on_stop};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    lifetime_catch_all();
     m.place.endpoint = o.words[0];
     m.dir = o.words[1];
     int err = mirror_run(&m);

@@ -35,8 +35,6 @@ static const char footer[] =
 
 enum { LINES = 10, LOOK_MS = 250 };
 
-static volatile sig_atomic_t stop;
-
 struct tail {
     const char *format, *lines, *where, *from, *until, *since;
     struct remote_place place; /* of a server */
@@ -48,17 +46,6 @@ struct tail {
     struct record_writer *writer;
     uint64_t age; /* of the model that the writer knows */
 };
-
-static void on_stop(int sig)
-{
-    stop = sig;
-}
-
-/* With SA_RESTART a line that is being written is completed. */
-static void catch_signals(void)
-{
-    lifetime_catch(on_stop, SA_RESTART);
-}
 
 static bool goes_on(const struct tail *t)
 {
@@ -131,7 +118,7 @@ static bool wait_to_look(void)
 static int open_run(struct tail *t)
 {
     int err = run_reader_open_compared(t->run, &t->filter, t->compared, &t->reader);
-    while (err == BEZEL_ENOENT && t->follow && !stop && goes_on(t) && wait_to_look())
+    while (err == BEZEL_ENOENT && t->follow && !lifetime_stop && goes_on(t) && wait_to_look())
         err = run_reader_open_compared(t->run, &t->filter, t->compared, &t->reader);
     return err ? fail(t, err) : OPTIONS_GO_ON;
 }
@@ -198,10 +185,10 @@ static int print_run(struct tail *t)
         err = run_reader_look(t->reader, more ? RUN_READER_HOLD : RUN_READER_ALL);
         if (!err)
             err = print_records(t);
-        read = !more || err || ferror(stdout) || stop || wait_to_look();
+        read = !more || err || ferror(stdout) || lifetime_stop || wait_to_look();
         if (!more)
             break;
-    } while (!err && read && !ferror(stdout) && !stop);
+    } while (!err && read && !ferror(stdout) && !lifetime_stop);
     if (err)
         return fail(t, err);
     if (ferror(stdout))
@@ -220,7 +207,7 @@ static int tail_run(struct tail *t, enum record_writer_format format, uint64_t l
         code = check_filter(t);
     if (code != OPTIONS_GO_ON)
         return code;
-    run_reader_stop(t->reader, &stop);
+    run_reader_stop(t->reader, &lifetime_stop);
     int err = lines < UINT64_MAX ? run_reader_last(t->reader, lines, !t->follow) : 0;
     if (!err)
         err = record_writer_open(stdout, format, run_reader_model(t->reader, NULL), &t->filter, true, &t->writer);
@@ -289,7 +276,7 @@ static int print_remote(struct tail *t, struct remote_reader *r, bool *read)
     struct record_item item;
     uint64_t age;
     int64_t deadline = 0; /* what is printed is written before there is a wait */
-    while (!ferror(stdout) && !stop) {
+    while (!ferror(stdout) && !lifetime_stop) {
         int more = remote_reader_next(r, &item, deadline);
         deadline = 0;
         if (more == BEZEL_EAGAIN && !(*read = is_read()))
@@ -338,11 +325,11 @@ static int tail_server(struct tail *t, const char *endpoint, enum record_writer_
     struct remote_reader *r = NULL;
     struct read_request request;
     t->place.endpoint = endpoint;
-    t->place.stop = &stop;
+    t->place.stop = &lifetime_stop;
     int code = make_request(t, format, lines, &request);
     if (code != OPTIONS_GO_ON)
         return code;
-    catch_signals();
+    lifetime_catch(SA_RESTART); /* with which a line that is being written is completed */
     int err = remote_reader_open(&t->place, &request, &r);
     if (err == BEZEL_EAGAIN)
         code = EXIT_OK; /* it was stopped */
@@ -393,7 +380,7 @@ int cmd_tail(int argc, char **argv)
         code = command_open_mirrored(&target, &(struct command_mirror){0}, o.words[0], COMMAND_GROWS, t.run);
     if (code != OPTIONS_GO_ON)
         return code;
-    catch_signals();
+    lifetime_catch(SA_RESTART); /* with which a line that is being written is completed */
     code = read_times(&t);
     if (code == OPTIONS_GO_ON)
         code = tail_run(&t, format, lines);

@@ -73,13 +73,6 @@ static char **add_best(int *argc, char **argv)
 
 /* ---- --deepen ---------------------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t stop;
-
-static void on_stop(int sig)
-{
-    stop = sig;
-}
-
 static bool take(void *context, const char *node, const struct message *answer)
 {
     (void)context;
@@ -112,7 +105,7 @@ static void deepen(const char *run, struct control_client *nodes, struct report_
     int code = EXIT_OK;
     bool done = false, on;
     const char *aspect;
-    while (!done && code == EXIT_OK && !stop && clock_now() < until && rundir_is_running(run)) {
+    while (!done && code == EXIT_OK && !lifetime_stop && clock_now() < until && rundir_is_running(run)) {
         if (report_deepen_look(d) != 0)
             return;
         done = report_deepen_is_done(d);
@@ -137,7 +130,7 @@ static int deepen_search(const char *run, int64_t ns, struct report_deepen **d)
     int code = err ? EXIT_FAILED : control_client_open(run, CONTROL_CLIENT_NODES, NULL, &nodes);
     if (code != EXIT_OK)
         return code;
-    lifetime_catch(on_stop, SA_RESTART);
+    lifetime_catch(SA_RESTART);
     deepen(run, &nodes, *d, clock_now() + ns);
     undo(run, &nodes, *d);
     control_client_close(&nodes);

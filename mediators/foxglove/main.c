@@ -11,12 +11,6 @@ static const char about[] = "Gives the records of a run to Foxglove, Lichtblick 
 static const char footer[] = "SIGINT and SIGTERM end it. Exit codes: 0 ended, 1 failed, 2 wrong arguments.\n";
 
 enum { FOXGLOVE_NICE = 10, SPEED_MOST = 1000000 };
-static volatile sig_atomic_t stop;
-
-static void on_stop(int sig)
-{
-    stop = sig;
-}
 
 static int check(struct foxglove_options *f, const char *address)
 {
@@ -61,7 +55,7 @@ int main(int argc, char **argv)
     int code = read_options(argc, argv, &o);
     if (code != OPTIONS_GO_ON)
         return code;
-    lifetime_catch_all(on_stop);
+    lifetime_catch_all();
     lifetime_step_back("BEZEL-FOXGLOVE", "view", FOXGLOVE_NICE);
-    return foxglove_server_run(&o, &stop);
+    return foxglove_server_run(&o, &lifetime_stop);
 }

@@ -17,13 +17,7 @@ static const char about[] = "Serves the page of `bezel view`, which starts it: s
 static const char footer[] = "SIGINT and SIGTERM end it. Exit codes: 0 ended, 1 failed, 2 wrong arguments.\n";
 
 enum { VIEW_NICE = 5 };
-static volatile sig_atomic_t stop;
 static const char *report; /* "live" or "ended": the report is to be printed */
-
-static void on_stop(int sig)
-{
-    stop = sig;
-}
 
 static int read_options(int argc, char **argv, struct view_server_options *v)
 {
@@ -75,7 +69,7 @@ int main(int argc, char **argv)
     o.self = "/proc/self/exe";
     if (program_find_own("bezel", bezel, sizeof bezel) == 0)
         o.bezel = bezel;
-    lifetime_catch_all(on_stop);
+    lifetime_catch_all();
     lifetime_step_back("BEZEL-VIEW", "view", VIEW_NICE);
-    return view_server_run(&o, &stop);
+    return view_server_run(&o, &lifetime_stop);
 }

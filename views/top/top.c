@@ -29,8 +29,6 @@ static const int64_t budget = 20 * CLOCK_MS, budget_most = 500 * CLOCK_MS;
 /* After the end of a run, until all that was written is taken in: the database is not looked at each time. */
 static const int64_t settling = 5 * CLOCK_S;
 
-static volatile sig_atomic_t stop;
-
 /* The last moment that was read. */
 struct top_taken {
     enum top_view view;
@@ -56,11 +54,6 @@ struct top {
     bool fitted;   /* the window is that of the run */
     struct top_link link;
 };
-
-static void on_stop(int sig)
-{
-    stop = sig;
-}
 
 /* ---- a refresh --------------------------------------------------------------------------------------------------- */
 
@@ -251,7 +244,7 @@ static void wait_plain(int64_t ns)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};
     if (poll(&out, 1, (int)(ns / CLOCK_MS)) > 0 && out.revents & (POLLERR | POLLHUP))
-        stop = SIGPIPE;
+        lifetime_stop = SIGPIPE;
 }
 
 static int update_all(struct top *t)
@@ -259,7 +252,7 @@ static int update_all(struct top *t)
     int more;
     do
         more = top_source_update(t->source, budget_most);
-    while (more > 0 && !stop);
+    while (more > 0 && !lifetime_stop);
     return more < 0 ? more : 0;
 }
 
@@ -275,7 +268,7 @@ static void look_at_run(struct top *t)
 static int show_plain(struct top *t)
 {
     uint64_t count = t->o->count;
-    for (uint64_t i = 0; !stop && !ferror(stdout) && (count == 0 || i < count); i++) {
+    for (uint64_t i = 0; !lifetime_stop && !ferror(stdout) && (count == 0 || i < count); i++) {
         look_at_run(t);
         int err = update_all(t);
         if (err)
@@ -357,7 +350,7 @@ static int show_screen(struct top *t)
     int64_t next = 0;
     uint64_t shown = 0;
     int err = fit_grid(t);
-    while (!err && !stop && !t->state.quit) {
+    while (!err && !lifetime_stop && !t->state.quit) {
         if (clock_now() >= next) {
             if (t->o->count && shown++ == t->o->count)
                 break;
@@ -384,7 +377,7 @@ static int show_linked(struct top *t)
 
 static int open_run(struct top *t)
 {
-    run_reader_await(t->o->run, INT64_MAX, &stop);
+    run_reader_await(t->o->run, INT64_MAX, &lifetime_stop);
     int err = top_source_open(t->o->run, &t->source);
     return err ? fail(t, err) : EXIT_OK;
 }
@@ -400,7 +393,7 @@ int top_show(const struct top_options *o)
     struct top t = {.o = o, .budget = budget, .data = {.run = name_of(o->run)}};
     top_state_init(&t.state, o->view == TOP_VIEWS ? TOP_NODES : o->view, o->interval, o->span ? o->span : 60 * CLOCK_S);
     t.state.own = o->own;
-    lifetime_catch(on_stop, 0); /* without SA_RESTART, so that waiting ends */
+    lifetime_catch(0); /* without SA_RESTART, so that waiting ends */
     int code = open_run(&t);
     if (code == EXIT_OK)
         code = !o->plain && top_curses_begin() ? show_linked(&t) : show_plain(&t);
