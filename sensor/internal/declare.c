@@ -304,23 +304,41 @@ static void list_aspect(struct bezel_aspect *a)
     sensor_unobserved_prepare();
 }
 
-/*
- * Before this, libc is not ready for us: it has no environment, and no thread-local storage yet. Only functions in a
- * program's .preinit_array, and those that choose the implementation of another (ifunc), run so early. Their records
- * are counted, and the constructor of their aspect declares it.
- */
-__attribute__((constructor(101))) static void note_loaded(void)
+/* Under the lock. */
+static void note_loaded(void)
 {
-    sensor_find_home();
+    if (!sensor_process.loaded)
+        sensor_find_home();
     sensor_process.loaded = true;
+}
+
+/* Whatever became of the environment. */
+__attribute__((constructor(101))) static void construct(void)
+{
+    sigset_t mask;
+    sensor_lock(&mask);
+    note_loaded();
+    sensor_unlock(&mask);
+}
+
+/*
+ * Before libc has an environment it is not ready for us, nor is there thread-local storage yet. Only functions in a
+ * program's .preinit_array, and those that choose the implementation of another (ifunc), run so early. Their records
+ * are counted, and the constructor of their aspect declares it. Constructors of libraries that do not need libbezel may
+ * run before ours, and call functions of a program, or of a preloaded library, that record.
+ */
+static bool is_ready(void)
+{
+    return sensor_process.loaded || environ;
 }
 
 void sensor_declare(struct bezel_aspect *aspect)
 {
     sigset_t mask;
-    if (!sensor_process.loaded || sensor_thread.inside)
+    if (!is_ready() || sensor_thread.inside)
         return;
     sensor_lock(&mask);
+    note_loaded();
     if (aspect)
         list_aspect(aspect); /* not pinned: that takes the loader's lock. Its constructor will do so */
     if (!sensor_declare_all() && aspect)
