@@ -34,7 +34,8 @@ static bool is_of(const struct activity_thread *t, const char *node, const char 
 static bool may_explain(const struct search *s, const struct slow_term *t, enum dict_kind kind, bool own)
 {
     bool waited = t->is == PATH_UNKNOWN && is_any_open(s);
-    bool for_whom = t->why == PATH_BLOCKED || t->why == PATH_UNSENT || t->why == PATH_NO_SWITCHES;
+    bool for_whom =
+        t->why == PATH_BLOCKED || t->why == PATH_SOFTIRQ || t->why == PATH_UNSENT || t->why == PATH_NO_SWITCHES;
     switch (kind) {
     case DICT_SPAN:
         return own && t->span == ACTIVITY_NONE &&

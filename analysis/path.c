@@ -79,8 +79,8 @@ static void put_reason(struct path_piece *p, enum activity_reason reason)
 {
     static const enum path_class classes[] = {
         [ACTIVITY_FOR_LOCK] = PATH_LOCK, [ACTIVITY_FOR_IO] = PATH_IO, [ACTIVITY_FOR_TIMER] = PATH_SLEEP};
-    bool open =
-        p->why == PATH_BLOCKED || p->why == PATH_WOKEN || p->why == PATH_INTERRUPT || p->why == PATH_NO_SWITCHES;
+    bool open = p->why == PATH_BLOCKED || p->why == PATH_WOKEN || p->why == PATH_SOFTIRQ || p->why == PATH_INTERRUPT ||
+                p->why == PATH_NO_SWITCHES;
     if (p->is == PATH_UNKNOWN && p->why == PATH_BLOCKED && reason == ACTIVITY_FOR_MESSAGE)
         p->why = PATH_UNSENT;
     if (p->is != PATH_UNKNOWN || !open || reason < ACTIVITY_FOR_LOCK || reason > ACTIVITY_FOR_TIMER)
@@ -207,8 +207,8 @@ static void put_wait(struct walk *w, int64_t waited, int64_t ready, enum path_wh
     const struct activity_wait *x = activity_wait_in(thread_of(w), waited, ready);
     struct path_piece as = {.is = PATH_UNKNOWN, .why = why, .peer = ACTIVITY_NONE, .by = ACTIVITY_NONE};
     bool by_thread = x && x->woken == ACTIVITY_BY_THREAD;
-    if (by_thread && x->waker != ACTIVITY_NONE && x->waker != w->thread && w->depth < NESTED_MOST) {
-        if (w->at > w->end->kept) {
+    if (by_thread && x->waker != ACTIVITY_NONE && x->waker != w->thread) {
+        if (w->at > w->end->kept && w->depth < NESTED_MOST) {
             follow_waker(w, x->waker, waited);
             return;
         }
@@ -218,7 +218,10 @@ static void put_wait(struct walk *w, int64_t waited, int64_t ready, enum path_wh
         as.why = PATH_KNOWN;
     } else if (why == PATH_BLOCKED && x && x->woken == ACTIVITY_BY_INTERRUPT) {
         as.why = PATH_INTERRUPT;
-    } else if (why == PATH_BLOCKED && x && x->name != ACTIVITY_NONE) {
+    } else if (why == PATH_BLOCKED && x && x->woken == ACTIVITY_BY_SOFTIRQ) {
+        as.why = PATH_SOFTIRQ;
+        as.by = x->name;
+    } else if (why == PATH_BLOCKED && x && x->waker == ACTIVITY_NONE && x->name != ACTIVITY_NONE) {
         as.why = PATH_WOKEN;
         as.by = x->name;
     }
@@ -361,7 +364,8 @@ const char *path_class_name(enum path_class is)
 
 const char *path_why_name(enum path_why why)
 {
-    static const char *const names[PATH_WHYS] = {"known",  "no_switches", "lost",   "blocked",   "woken", "interrupt",
-                                                 "unsent", "between",     "clocks", "beginning", "cycle", "forgotten"};
+    static const char *const names[PATH_WHYS] = {"known",     "no_switches", "lost",     "blocked", "woken",
+                                                 "softirq",   "interrupt",   "unsent",   "between", "clocks",
+                                                 "beginning", "cycle",       "forgotten"};
     return names[why];
 }

@@ -21,6 +21,7 @@ struct slow_instance {
     int64_t process;     /* its row in the database */
     uint32_t thread;     /* that made the last record */
     bool open;           /* no record ends it: it went on until then, or its process ended */
+    bool apart;          /* another thread may have begun it */
 };
 
 /** Which instances are slow. Set the first two, the rest zero. */

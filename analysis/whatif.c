@@ -24,14 +24,26 @@ static double simulate_as_it_was(struct whatif_run run, size_t i)
     return whatif_run(&run);
 }
 
+/* What may change with the change takes from no time to so many times as long: beyond twice, that is the wider side. */
+static double widest(const struct whatif_change *change)
+{
+    return change->kind == WHATIF_TIMES && change->factor > 2 ? change->factor - 1 : 1;
+}
+
+/* How long it takes at least, if it takes `most`. */
+static double take_least(struct whatif_run run, enum whatif_brief brief, bool differs, double most)
+{
+    run.brief = brief;
+    double least = differs ? whatif_run(&run) : most;
+    return least > most ? most : least;
+}
+
 /* Adds what instance `i` was, which the simulation says took `was`, and what it would be. */
 static void add_instance(struct whatif *w, struct whatif_run run, double was, struct sums *s)
 {
-    double actual = (double)(run.is->until - run.is->from), then = isnan(was) ? was : whatif_run(&run), least = then;
-    if (run.unexplained && !isnan(then)) {
-        run.brief = true;
-        least = whatif_run(&run);
-    }
+    double actual = (double)(run.is->until - run.is->from), then = isnan(was) ? was : whatif_run(&run);
+    double brief = take_least(run, WHATIF_NO_WAITS, run.open && !isnan(then), then);
+    double least = take_least(run, WHATIF_AHEAD, run.begun && !isnan(brief), brief);
     w->applies = w->applies || run.applies;
     w->lack = run.lack ? run.lack : w->lack;
     if (isnan(was) || isnan(then) || isnan(least)) {
@@ -40,7 +52,8 @@ static void add_instance(struct whatif *w, struct whatif_run run, double was, st
     }
     w->instances++;
     w->predicted += then;
-    w->least += least < then ? least : then;
+    w->least += then - widest(run.change) * (then - least);
+    w->ahead += widest(run.change) * (brief - least);
     s->actual += actual;
     s->simulated += was;
     s->apart += was - actual;
@@ -56,6 +69,7 @@ static void settle(struct whatif *w, const struct sums *s)
     w->simulated = s->simulated / n;
     w->predicted /= n;
     w->least /= n;
+    w->ahead /= n;
     w->error = w->instances < WHATIF_LEAST || w->actual <= 0
                    ? (double)NAN
                    : (fabs(apart) + 2 * sqrt(variance > 0 ? variance / n : 0)) / w->actual;
@@ -87,9 +101,19 @@ void whatif_predict(const struct activity *a, const struct slow_choice *c, const
     free(times.index.slots);
 }
 
+void whatif_regain(struct whatif *w, const struct slow_terms *terms)
+{
+    double waits = 0, most = isnan(terms->usual) ? 0 : terms->usual - w->predicted;
+    for (size_t i = 0; i < terms->count; i++) {
+        const struct slow_term *t = &terms->terms[i];
+        waits += t->is == PATH_RUNNING || t->is == PATH_READY || t->is == PATH_MONITOR ? 0 : t->usual - t->slow;
+    }
+    w->regained = most > 0 && waits > 0 ? fmin(waits, most) : 0;
+}
+
 double whatif_error(const struct whatif *w)
 {
-    return w->error + (w->actual > 0 ? (w->predicted - w->least) / w->actual : 0);
+    return w->error + (w->actual > 0 ? (w->predicted - w->least + w->regained) / w->actual : 0);
 }
 
 bool whatif_is_known(const struct whatif *w)

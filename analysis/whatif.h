@@ -55,10 +55,12 @@ struct whatif {
     size_t instances,
         left_out; /* left_out: nobody knows when their threads were on CPUs, or there is too much in them */
     double actual, simulated,
-        predicted; /* means, ns; simulated: as they were, without being given how long they took */
-    double least;  /* mean of the predicted ones if waits that nothing explains took no time */
-    double error;  /* of the mean of those simulated as they were, of the actual; NaN: there are too few to tell */
-    bool applies;  /* something in the instances is changed */
+        predicted;   /* means, ns; simulated: as they were, without being given how long they took */
+    double least;    /* mean of the predicted ones if what may change besides took no time */
+    double error;    /* of the mean of those simulated as they were, of the actual; NaN: there are too few to tell */
+    bool applies;    /* something in the instances is changed */
+    double ahead;    /* of what they are shorter by then: work that the change would have been in before they began */
+    double regained; /* made by whatif_regain(); ns */
     enum whatif_lack lack; /* why some cannot be simulated with the change */
 };
 
@@ -69,7 +71,13 @@ struct whatif {
 void whatif_predict(const struct activity *a, const struct slow_choice *c, const struct whatif_change *changes,
                     size_t count, struct whatif *w);
 
-/** How far off the prediction may be, of `actual`: that error, and the waits that nothing explains. NaN: not known. */
+/**
+ * Sets w->regained: waits that usual instances have and the slow ones do not. A thread that is late does not wait until
+ * its next time; if it is not late any more, it may, until it takes as long as usual.
+ */
+void whatif_regain(struct whatif *w, const struct slow_terms *terms);
+
+/** How far off the prediction may be, of `actual`: that error, and what may change besides. NaN: not known. */
 double whatif_error(const struct whatif *w);
 
 /** Whether the prediction is one: whatif_error() is at most WHATIF_ERROR_MOST. */

@@ -48,6 +48,7 @@ struct build {
                           unknown */
     } moved;
     bool process_moves; /* the change is that; else, if it is a move, work of a span moves with messages */
+    double ahead;       /* of the thread that gets its steps, ns: see put_ahead() */
     bool failed;
     bool blind; /* it waits for a thread of which nobody knows when it was on a CPU */
 };
@@ -61,22 +62,34 @@ static bool is_of_process(const struct activity_thread *t, const char *name)
            (strncmp(t->node, name, n) == 0 && name[n] == '/' && strcmp(t->process, name + n + 1) == 0);
 }
 
-/* By what the time of thread `t` around `at` is multiplied. */
+/* Whether the change is in the time of thread `t` around `at`, and whether it is in its waits for `is`. */
+static bool is_scaled(const struct build *b, const struct activity_thread *t, int64_t at)
+{
+    const struct whatif_change *c = b->change;
+    return c && c->kind == WHATIF_TIMES && c->name[0] &&
+           (is_of_process(t, c->name) || activity_is_in_span(b->a, t, c->name, at));
+}
+
+static bool is_scaled_wait(const struct build *b, enum path_class is)
+{
+    return b->change && b->change->kind == WHATIF_TIMES && !b->change->name[0] && b->change->waits == is;
+}
+
+/* By what that time, and these waits, are multiplied. */
+static double scale_by(struct build *b, bool scaled)
+{
+    b->run->applies |= scaled;
+    return scaled ? b->change->factor : 1;
+}
+
 static double scale_work(struct build *b, const struct activity_thread *t, int64_t at)
 {
-    if (!b->change || b->change->kind != WHATIF_TIMES || !b->change->name[0] ||
-        !(is_of_process(t, b->change->name) || activity_is_in_span(b->a, t, b->change->name, at)))
-        return 1;
-    b->run->applies = true;
-    return b->change->factor;
+    return scale_by(b, is_scaled(b, t, at));
 }
 
 static double scale_wait(struct build *b, enum path_class is)
 {
-    if (!b->change || b->change->kind != WHATIF_TIMES || b->change->name[0] || b->change->waits != is)
-        return 1;
-    b->run->applies = true;
-    return b->change->factor;
+    return scale_by(b, is_scaled_wait(b, is));
 }
 
 /* ---- what moves -------------------------------------------------------------------------------------------------- */
@@ -314,6 +327,15 @@ static void put_others(struct build *b, uint32_t thread, int64_t ns)
         put(b, thread, RERUN_DELAY, 0, (double)ns * share);
 }
 
+/* ns as the change has them. */
+static double scale(struct build *b, int64_t ns, bool scaled)
+{
+    double takes = (double)ns * scale_by(b, scaled),
+           ahead = scaled && b->run->brief == WHATIF_AHEAD ? fmin(b->ahead, takes) : 0;
+    b->ahead -= ahead;
+    return takes - ahead;
+}
+
 /* On a CPU. */
 static void put_run(struct build *b, uint32_t thread, int64_t from, int64_t until)
 {
@@ -327,17 +349,19 @@ static void put_run(struct build *b, uint32_t thread, int64_t from, int64_t unti
         if (is_carried(b, t, at + (next - at) / 2))
             b->carried[thread] += (double)(next - at);
         else
-            put(b, thread, RERUN_RUN, 0, (double)(next - at) * scale_work(b, t, at + (next - at) / 2));
+            put(b, thread, RERUN_RUN, 0, scale(b, next - at, is_scaled(b, t, at + (next - at) / 2)));
     }
     put_others(b, thread, until - from);
     put_events(b, thread, until < b->until ? until : saturate_add(until, 1));
 }
 
-/* Whether the process or command of that name is a process of the run that is simulated. */
-static bool is_simulated(const struct build *b, const struct activity_thread *t, uint32_t name)
+/* Whether the process or command of that name, on the node of thread `t`, is one of the run; `simulated`: and has
+ * steps.
+ */
+static bool is_of_run(const struct build *b, const struct activity_thread *t, uint32_t name, bool simulated)
 {
     for (size_t i = 0; name != ACTIVITY_NONE && i < b->a->thread_count; i++)
-        if (b->place[i] != ACTIVITY_NONE && b->a->threads[i].node_row == t->node_row &&
+        if ((!simulated || b->place[i] != ACTIVITY_NONE) && b->a->threads[i].node_row == t->node_row &&
             strcmp(b->a->threads[i].process, b->a->names[name]) == 0)
             return true;
     return false;
@@ -351,7 +375,7 @@ static void put_ready(struct build *b, uint32_t thread, int64_t from, int64_t un
     for (size_t i = activity_rival_before(t, until); i > 0 && t->rivals[i - 1].end > from; i--) {
         const struct activity_rival *r = &t->rivals[i - 1];
         int64_t begin = r->begin > from ? r->begin : from, end = r->end < until ? r->end : until;
-        others -= begin < end && !r->monitor && is_simulated(b, t, r->name) ? end - begin : 0;
+        others -= begin < end && !r->monitor && is_of_run(b, t, r->name, true) ? end - begin : 0;
     }
     note_others(b, t, (double)others, 0);
     if (b->run->mode != WHATIF_TYPICAL && !is_moved(b, t))
@@ -370,6 +394,29 @@ static enum path_class class_of(const struct activity_thread *t, int64_t from, i
     return x && x->state == ACTIVITY_DISK ? PATH_IO : x && x->state == ACTIVITY_STOPPED ? PATH_STOPPED : PATH_UNKNOWN;
 }
 
+/*
+ * Whether a wait `x` for `is`, which no message explains, may last longer or shorter with the change: it ended with
+ * what a thread of the run did, or may have. If the change is how long such waits last, that is said. Who released a
+ * lock, or is at the other end of a pipe, is not known to a user without rights; work of the kernel (softirq) and
+ * threads of others, which may be the kernel's, bring messages as well; interrupts are of timers and devices.
+ */
+static bool may_change(const struct build *b, const struct activity_thread *t, enum path_class is,
+                       const struct activity_wait *x)
+{
+    enum { DISK = PATH_CLASSES };
+    static const bool lasts[PATH_CLASSES + 1][ACTIVITY_NOT_YET + 1] = {
+        /*                not known, thread of others, softirq, interrupt, not yet */
+        [PATH_UNKNOWN] = {false, false, false, true, false}, [PATH_LOCK] = {false, true, false, true, false},
+        [PATH_IO] = {false, false, false, true, false},      [PATH_STOPPED] = {false, true, true, true, false},
+        [PATH_SLEEP] = {true, true, true, true, true},       [DISK] = {true, true, true, true, true},
+    };
+    if (!b->change || is_scaled_wait(b, is))
+        return false;
+    if (x && x->woken == ACTIVITY_BY_THREAD && (x->waker != ACTIVITY_NONE || is_of_run(b, t, x->name, false)))
+        return true;
+    return !lasts[x && x->state == ACTIVITY_DISK ? DISK : is][x ? x->woken : ACTIVITY_BY_UNKNOWN];
+}
+
 /* A wait that no message explains. */
 static void put_wait(struct build *b, uint32_t thread, int64_t from, int64_t until)
 {
@@ -380,18 +427,20 @@ static void put_wait(struct build *b, uint32_t thread, int64_t from, int64_t unt
                              .row = t->process_row,
                              .span = activity_inner_before(t, until, &since),
                              .is = class_of(t, from, until)};
-    bool unexplained =
-        key.is == PATH_UNKNOWN && !(x && (x->woken == ACTIVITY_BY_INTERRUPT || x->woken == ACTIVITY_BY_SOFTIRQ));
+    bool open = may_change(b, t, key.is, x);
     note(b, key, (double)(until - from), 1);
-    b->run->unexplained |= unexplained;
-    if (!(unexplained && b->run->brief))
-        put(b, thread, RERUN_DELAY, 0, typical(b, key, (double)(until - from)) * scale_wait(b, key.is));
+    b->run->open |= open;
+    b->ahead = is_scaled_wait(b, key.is) ? b->ahead : 0;
+    if (!(open && b->run->brief))
+        put(b, thread, RERUN_DELAY, 0,
+            scale(b, (int64_t)typical(b, key, (double)(until - from)), is_scaled_wait(b, key.is)));
 }
 
 /* Waited for message `e`, until `woken`. */
 static void put_receive(struct build *b, uint32_t thread, const struct activity_event *e, int64_t woken)
 {
     uint32_t m = message_of(b, e);
+    b->ahead = 0;
     if (m == ACTIVITY_NONE) {
         b->blind = b->blind || e->from >= b->from;
         put(b, thread, RERUN_RECEIVE, add_message(b, (double)(woken - b->from)), 0);
@@ -416,7 +465,7 @@ static int64_t ready_before(struct build *b, const struct activity_thread *t, co
     if (next->off <= 0)
         return 0;
     bool changes = open > 0 && scale_wait(b, class_of(t, saturate_sub(next->begin, next->off), next->begin)) != 1;
-    b->run->unexplained |= changes;
+    b->run->open |= changes;
     return changes && b->run->brief ? least : least + open / 2;
 }
 
@@ -441,6 +490,34 @@ static void put_off(struct build *b, uint32_t thread, size_t i, int64_t from, in
         put_ready(b, thread, woken > from ? woken : from, until);
 }
 
+/* For how long thread `t` had not waited when the window began, but for what the change is in; INFINITY: that is not
+ * kept. */
+static double busy_before(const struct build *b, const struct activity_thread *t)
+{
+    for (size_t i = activity_interval_before(t, b->from); i > 0; i--) {
+        const struct activity_interval *on = &t->intervals[i - 1], *next = i < t->interval_count ? on + 1 : NULL;
+        int64_t woken = next ? next->begin - next->ready_most : b->from;
+        bool waited = !next || (next->off > next->ready_most && !is_scaled_wait(b, class_of(t, on->end, next->begin)));
+        if (on->end < b->from && waited)
+            return woken < b->from ? (double)(b->from - woken) : 0;
+    }
+    return INFINITY;
+}
+
+/*
+ * How far ahead the change would have a thread when the window begins: it may have been at work, with others that came
+ * before, and what it did by then is changed as well. But the thread that began the instance was where it began it.
+ */
+static void put_ahead(struct build *b, uint32_t thread)
+{
+    const struct slow_instance *is = b->run->is;
+    const struct activity_thread *t = &b->a->threads[thread];
+    bool begins = !is->apart && t->process_row == is->process && t->id == is->thread;
+    double less = b->change && b->change->kind == WHATIF_TIMES && !begins ? fabs(1 - b->change->factor) : 0;
+    b->ahead = less > 0 ? less * busy_before(b, t) : 0;
+    b->run->begun |= b->ahead > 0;
+}
+
 /* All that thread `thread` did in the window. */
 static void put_thread(struct build *b, uint32_t thread)
 {
@@ -449,6 +526,7 @@ static void put_thread(struct build *b, uint32_t thread)
     int64_t at = b->from;
     b->r.threads[b->place[thread]].first = b->r.step_count;
     i -= i > 0 && t->intervals[i - 1].end > b->from;
+    put_ahead(b, thread);
     for (; i < t->interval_count && at < b->until && !b->failed; i++) {
         int64_t begin = t->intervals[i].begin < b->until ? t->intervals[i].begin : b->until;
         int64_t end = t->intervals[i].end < b->until ? t->intervals[i].end : b->until;

@@ -56,6 +56,13 @@ enum whatif_mode {
     WHATIF_TYPICAL,  /* it is as half `half` of the instances says */
 };
 
+/** What takes no time, since the change may be in it besides. */
+enum whatif_brief {
+    WHATIF_ALL,
+    WHATIF_NO_WAITS, /* waits */
+    WHATIF_AHEAD,    /* and as much work as may have been done before */
+};
+
 struct whatif_run {
     const struct activity *a;
     const struct slow_instance *is;
@@ -63,10 +70,10 @@ struct whatif_run {
     struct whatif_times *times;
     enum whatif_mode mode;
     int half;
-    bool brief; /* waits that nothing explains take no time */
+    enum whatif_brief brief;
 
     /* Made by whatif_run(). */
-    bool applies, unexplained; /* the change is in it; such a wait is in it */
+    bool applies, open, begun; /* the change is in it; brief runs may differ: WHATIF_NO_WAITS, WHATIF_AHEAD */
     enum whatif_lack lack;
 };
 

@@ -53,7 +53,7 @@ static void make(struct slow_instance *slow)
         send(server, 132 * MS, clients[i], 132 * MS);
         run(clients[i], 132 * MS, 133 * MS, "ask");
     }
-    *slow = (struct slow_instance){100 * MS, 133 * MS, (int64_t)clients[0], clients[0], false};
+    *slow = (struct slow_instance){100 * MS, 133 * MS, (int64_t)clients[0], clients[0], false, false};
     assert_int_equal(activity_settle(&a), 0);
 }
 
@@ -97,7 +97,7 @@ TEST(test_waits_are_clipped)
 
 TEST(test_nobody_waited)
 {
-    struct slow_instance slow = {0, MS, 0, 0, false};
+    struct slow_instance slow = {0, MS, 0, 0, false, false};
     struct slow_choice c = {.slow_count = 1, .slow = &slow};
     struct delays d = {0};
     assert_int_equal(activity_init(&a, NULL, 0), 0);

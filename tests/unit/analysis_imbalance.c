@@ -81,7 +81,7 @@ static void draw_rounds(double *longest, double *mean)
         for (int k = 1; k < WORKERS; k++)
             ns[k] = (1 + (int64_t)(seed_next(&seed) % 30)) * MS;
         draw_round(at, ns);
-        rounds[i] = (struct slow_instance){at, at + 4 * MS + ns[0], master, master, false};
+        rounds[i] = (struct slow_instance){at, at + 4 * MS + ns[0], master, master, false, false};
         *longest += (double)(ns[0] - MS) / ROUNDS;
         *mean -= (double)MS / ROUNDS / WORKERS;
         for (int k = 0; k < WORKERS; k++)
@@ -111,7 +111,7 @@ TEST(test_even_work)
     for (int i = 0; i < ROUNDS; i++) {
         int64_t at = (int64_t)(i + 1) * ROUND;
         draw_round(at, (const int64_t[]){50 * MS, 50 * MS, 50 * MS, 50 * MS});
-        rounds[i] = (struct slow_instance){at, at + 54 * MS, master, master, false};
+        rounds[i] = (struct slow_instance){at, at + 54 * MS, master, master, false, false};
     }
     compare();
     assert_int_equal(is.count, 1);

@@ -436,7 +436,7 @@ TEST_WITH(start, finish, test_what_the_kernel_says_of_waits)
         {ACTIVITY_STOPPED, ACTIVITY_BY_THREAD, "sh", PATH_STOPPED, PATH_KNOWN},
         {ACTIVITY_SLEEP, ACTIVITY_BY_INTERRUPT, NULL, PATH_UNKNOWN, PATH_INTERRUPT},
         {ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, "cat", PATH_UNKNOWN, PATH_WOKEN},
-        {ACTIVITY_SLEEP, ACTIVITY_BY_SOFTIRQ, "cat", PATH_UNKNOWN, PATH_WOKEN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_SOFTIRQ, "cat", PATH_UNKNOWN, PATH_SOFTIRQ},
         {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NULL, PATH_UNKNOWN, PATH_BLOCKED},
     };
     uint32_t t = scene_thread(&a, 1, "t");
@@ -448,6 +448,20 @@ TEST_WITH(start, finish, test_what_the_kernel_says_of_waits)
     walk(t, 0, 610);
     for (size_t i = 0; i < 6; i++)
         is_piece(2 * i + 1, cases[i].is, cases[i].why, t, (int64_t)i * 100 + 10, (int64_t)i * 100 + 90);
+}
+
+/* Work of the kernel that a recorded thread began, or that was done beside it, is not what that thread did; nor is of
+ * it nothing recorded. */
+TEST_WITH(start, finish, test_work_of_the_kernel_is_not_followed)
+{
+    uint32_t t = scene_thread(&a, 1, "t"), u = scene_thread(&a, 1, "u");
+    scene_run(&a, u, 0, 100, 0);
+    scene_run(&a, t, 0, 10, 0);
+    scene_run(&a, t, 90, 110, 0);
+    woke(t, 10, 90, ACTIVITY_SLEEP, ACTIVITY_BY_SOFTIRQ, "u", u);
+    walk(t, 0, 110);
+    is_piece(1, PATH_UNKNOWN, PATH_SOFTIRQ, t, 10, 90);
+    assert_string_equal(a.names[p.pieces[1].by], "u");
 }
 
 static void waits_for(uint32_t t, enum activity_reason reason, int64_t begin, int64_t end)

@@ -131,7 +131,7 @@ static void begin(void)
 /* Searches all of it, as the only instance. */
 static void search(double recording_most)
 {
-    struct slow_instance i = {TURN, now, program, program, false};
+    struct slow_instance i = {TURN, now, program, program, false, false};
     struct slow_choice c = {.slow_count = 1, .slow = &i};
     s = (struct search){.recording_most = recording_most};
     assert_int_equal(activity_settle(&a), 0);
@@ -332,7 +332,7 @@ TEST(test_a_time_that_is_missing)
 {
     const enum search_is wanted[] = {SEARCH_TRUE, SEARCH_TRUE, SEARCH_OPEN};
     for (int i = 0; i < 3; i++) {
-        struct slow_instance one = {TURN, TURN + ROUND, 0, 0, false};
+        struct slow_instance one = {TURN, TURN + ROUND, 0, 0, false, false};
         struct slow_choice c = {.slow_count = 1, .slow = &one};
         begin();
         run("work", ROUND);
@@ -380,7 +380,8 @@ TEST(test_a_timer_or_a_device)
 /* Searches what the program has more up to `middle` than from then on. */
 static void search_first(int64_t middle)
 {
-    struct slow_instance slow = {TURN, middle, program, program, false}, usual = {middle, now, program, program, false};
+    struct slow_instance slow = {TURN, middle, program, program, false, false},
+                         usual = {middle, now, program, program, false, false};
     struct slow_choice c = {.slow_count = 1, .slow = &slow, .usual_count = 1, .usual = &usual};
     s = (struct search){0};
     assert_int_equal(activity_settle(&a), 0);

@@ -37,7 +37,7 @@ TEST(what_a_client_and_its_server_do_in_turn_is_one_sequence)
         run(client, at + 5, at + 6, "check");
     }
     assert_int_equal(activity_settle(&a), 0);
-    struct slow_instance slow = {100 * MS, (100 + 6 * TURNS) * MS, (int64_t)client, client, false};
+    struct slow_instance slow = {100 * MS, (100 + 6 * TURNS) * MS, (int64_t)client, client, false, false};
     struct slow_choice c = {.slow_count = 1, .slow = &slow};
     struct sequences s;
     assert_int_equal(sequence_find(&a, &c, &s), 0);
@@ -134,7 +134,7 @@ TEST(drawn_paths_have_what_counting_each_by_each_finds)
         for (size_t i = 0; i < d.count; at += d.ms[i++])
             run(t, at, at + d.ms[i], (char[]){(char)('A' + d.letter[i]), '\0'});
         assert_int_equal(activity_settle(&a), 0);
-        struct slow_instance slow = {100 * MS, at * MS, (int64_t)t, t, false};
+        struct slow_instance slow = {100 * MS, at * MS, (int64_t)t, t, false, false};
         struct slow_choice c = {.slow_count = 1, .slow = &slow};
         struct sequences s;
         assert_int_equal(sequence_find(&a, &c, &s), 0);

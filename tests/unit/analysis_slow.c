@@ -34,7 +34,7 @@ static void draw(size_t count)
     for (size_t i = 0; i < count; i++) {
         int64_t at = (int64_t)(i * 1000),
                 length = (int64_t)(seed_next(&seed) % (seed_next(&seed) % 100 ? 5000 : 50000));
-        all[i] = (struct slow_instance){at - length, at, 1, (uint32_t)(i % 3), false};
+        all[i] = (struct slow_instance){at - length, at, 1, (uint32_t)(i % 3), false, false};
     }
 }
 
@@ -96,7 +96,7 @@ TEST(test_the_choice)
 TEST(test_without_instances)
 {
     struct slow_choice c = {.share = 0.01};
-    assert_true(slow_add(&c, &(struct slow_instance){10, 9, 1, 1, false})); /* ends before it begins */
+    assert_true(slow_add(&c, &(struct slow_instance){10, 9, 1, 1, false, false})); /* ends before it begins */
     assert_int_equal(slow_settle(&c), 0);
     assert_int_equal(c.slow_count + c.usual_count + c.window_count, 0);
     slow_free(&c);
@@ -120,9 +120,10 @@ TEST(test_the_terms)
         if (i == 10) /* in a span, which it ends, it sends a message */
             assert_true(activity_add_span(&a, 0, (struct activity_span){at + 32, at + 38, activity_name(&a, "s"), 0}) &&
                         activity_add_event(&a, 0, (struct activity_event){.at = at + 35, .peer = ACTIVITY_NONE}));
-        assert_true(slow_add(&c, &(struct slow_instance){at, at + ready + 10, 7, 70, false}));
+        assert_true(slow_add(&c, &(struct slow_instance){at, at + ready + 10, 7, 70, false, false}));
     }
-    assert_true(slow_add(&c, &(struct slow_instance){50000, 50010, 8, 80, false})); /* of a thread that is not known */
+    assert_true(
+        slow_add(&c, &(struct slow_instance){50000, 50010, 8, 80, false, false})); /* of a thread that is not known */
     assert_int_equal(activity_settle(&a), 0);
     assert_int_equal(slow_settle(&c), 0);
     assert_int_equal(slow_compare(&a, &c, &t), 0);

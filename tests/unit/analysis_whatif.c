@@ -308,6 +308,173 @@ TEST(test_what_may_have_been_sleep_is_an_error)
     end();
 }
 
+/* How a wait ended, and what for: in state `state`, or with what the program says. */
+static const struct {
+    enum activity_woken woken;
+    const char *name; /* of who ended it; NULL: that is not known */
+    uint32_t waker;
+} ends[] = {
+    {ACTIVITY_BY_THREAD, "b", B},
+    {ACTIVITY_BY_THREAD, "b", ACTIVITY_NONE}, /* another thread of that process, without records */
+    {ACTIVITY_BY_THREAD, "cat", ACTIVITY_NONE},
+    {ACTIVITY_BY_SOFTIRQ, "b", B},
+    {ACTIVITY_BY_SOFTIRQ, "cat", ACTIVITY_NONE},
+    {ACTIVITY_BY_SOFTIRQ, NULL, ACTIVITY_NONE},
+    {ACTIVITY_BY_INTERRUPT, NULL, ACTIVITY_NONE},
+    {ACTIVITY_BY_UNKNOWN, NULL, ACTIVITY_NONE},
+};
+
+static const struct {
+    enum activity_state state;
+    enum activity_reason reason;
+    const char *change; /* by which such waits are changed themselves */
+    const char *lasts;  /* for each of `ends`: '.' it lasts as long with any other change, '?' nobody knows that */
+} kinds[] = {
+    {ACTIVITY_SLEEP, ACTIVITY_NO_WAIT, NULL, "??????.?"},
+    {ACTIVITY_SLEEP, ACTIVITY_FOR_OTHER, NULL, "??????.?"},
+    {ACTIVITY_SLEEP, ACTIVITY_FOR_MESSAGE, NULL, "??????.?"},
+    {ACTIVITY_SLEEP, ACTIVITY_FOR_LOCK, "lock = 0", "??.???.?"},
+    {ACTIVITY_SLEEP, ACTIVITY_FOR_IO, "io = 0", "??????.?"},
+    {ACTIVITY_SLEEP, ACTIVITY_FOR_TIMER, "sleep = 0", "??......"},
+    {ACTIVITY_DISK, ACTIVITY_NO_WAIT, "io = 0", "??......"},
+    {ACTIVITY_DISK, ACTIVITY_FOR_LOCK, "lock = 0", "??......"},
+    {ACTIVITY_STOPPED, ACTIVITY_NO_WAIT, NULL, "??.....?"},
+};
+
+/* A works for 10 ms in span w, waits for 30 ms, and works for 5 ms; meanwhile B works in span x, and sleeps. */
+static void add_waiting(int64_t at, size_t kind, size_t end)
+{
+    int64_t waits = at + 10 * MS, woken = waits + 30 * MS;
+    struct activity_wait wait = {waits, woken, kinds[kind].state, ends[end].woken, ACTIVITY_NONE, ends[end].waker};
+    wait.name = ends[end].name ? activity_name(&activity, ends[end].name) : wait.name;
+    add_interval(A, at, waits);
+    add_interval(B, at + 1 * MS, waits + 10 * MS);
+    add_interval(B, waits + 20 * MS, woken + 1 * MS);
+    assert_true(activity_add_span(&activity, A, (struct activity_span){at, waits, activity_name(&activity, "w"), 0}));
+    if (kinds[kind].reason)
+        assert_true(activity_add_span(
+            &activity, A, (struct activity_span){waits, woken, activity_name(&activity, "wait"), kinds[kind].reason}));
+    assert_true(
+        activity_add_span(&activity, B, (struct activity_span){at, woken + 1 * MS, activity_name(&activity, "x"), 0}));
+    assert_true(activity_add_span(&activity, B,
+                                  (struct activity_span){waits + 10 * MS, waits + 20 * MS,
+                                                         activity_name(&activity, "rest"), ACTIVITY_FOR_TIMER}));
+    assert_true(activity_add_wait(&activity, A, wait));
+    add_interval(A, woken, woken + 5 * MS);
+    add_interval(C, at, at + 1 * MS);
+    end_instance(at, woken + 5 * MS);
+}
+
+/* What is known of a change to these waits: with its own it is; with others as the table says. */
+static void check_waits(size_t kind, size_t end)
+{
+    static const char *const changes[] = {"x = 0",  "b = 50 %", "w = 0",     "a = 3",           "network = 0",
+                                          "io = 0", "lock = 0", "sleep = 0", "move b to CPU 2", "move a to CPU 1"};
+    bool lasts = kinds[kind].lasts[end] == '.';
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        bool own = kinds[kind].change && strcmp(kinds[kind].change, changes[i]) == 0;
+        struct whatif w = predict(changes[i]);
+        if (own && (!whatif_is_known(&w) || fabs(w.predicted - 15e6) > 1e4))
+            fail_msg("waits %zu, ended by %zu: with %s it takes %f ns", kind, end, changes[i], w.predicted);
+        if (!own && w.applies && !lasts && (whatif_is_known(&w) || w.predicted - w.least < 20e6))
+            fail_msg("waits %zu, ended by %zu: what %s does is known, give or take %f ns", kind, end, changes[i],
+                     whatif_error(&w) * w.actual);
+        if (!own && w.applies && lasts && !whatif_is_known(&w))
+            fail_msg("waits %zu, ended by %zu: what %s does is not known", kind, end, changes[i]);
+    }
+}
+
+TEST(test_which_waits_may_change)
+{
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
+        for (size_t end_by = 0; end_by < sizeof ends / sizeof *ends; end_by++) {
+            begin_threads();
+            for (int i = 1; i <= 6; i++)
+                add_waiting(i * PERIOD * MS, kind, end_by);
+            settle();
+            check_waits(kind, end_by);
+            end();
+        }
+}
+
+/*
+ * A makes an item each 10 ms, and B works on each for 1 ms, and on each twentieth for 100, in span x. Those behind it
+ * are late by what was left of that when they were made: less is, if B was faster before.
+ */
+static void add_queue(int64_t at)
+{
+    uint32_t x = activity_name(&activity, "x");
+    int64_t done = at;
+    for (int64_t i = 0; i < 20; i++) {
+        int64_t made = at + i * 10 * MS, begins = made > done ? made : done;
+        add_interval(A, made - 100, made + 100);
+        send_message(A, made);
+        done = begins + (i == 0 ? 100 * MS : 1 * MS);
+        if (begins == made)
+            add_interval(B, begins, done);
+        else
+            activity.threads[B].intervals[activity.threads[B].interval_count - 1].end = done;
+        receive_message(B, begins + 10, A, made);
+        assert_true(activity_add_span(&activity, B, (struct activity_span){begins + 20, done, x, 0}));
+        struct slow_instance is = {.from = made, .until = done, .process = B + 1, .thread = B + 1, .apart = true};
+        assert_true(slow_add(&choice, &is));
+    }
+}
+
+TEST(test_work_that_had_begun_before)
+{
+    begin_threads();
+    choice.share = 0.4;
+    for (int64_t i = 1; i <= 10; i++)
+        add_queue(i * PERIOD * MS);
+    settle();
+    struct whatif w = predict("x = 50 %");
+    if (whatif_is_known(&w))
+        fail_msg("%f of %f ms, give or take %f", w.predicted / 1e6, w.actual / 1e6, whatif_error(&w) * w.actual / 1e6);
+    assert_true(w.ahead > (w.predicted - w.least) / 2);
+    w = predict("x = 0");
+    if (!whatif_is_known(&w) || w.predicted > 1e5)
+        fail_msg("%f of %f ms, give or take %f", w.predicted / 1e6, w.actual / 1e6, whatif_error(&w) * w.actual / 1e6);
+    end();
+}
+
+/* A works for 1 ms and sleeps until 10 ms have passed; each twentieth time it works for 40 ms and does not sleep. */
+static void add_period(int64_t at, int64_t work)
+{
+    uint32_t x = activity_name(&activity, "x");
+    add_interval(A, at, at + work);
+    assert_true(activity_add_span(&activity, A, (struct activity_span){at, at + work, x, 0}));
+    end_instance(at, work < 10 * MS ? at + 10 * MS : at + work);
+}
+
+static double predicted_error(const struct slow_terms *terms, const char *text)
+{
+    struct whatif w = predict(text);
+    whatif_regain(&w, terms);
+    return whatif_error(&w) * w.actual;
+}
+
+TEST(test_waits_that_come_back)
+{
+    int64_t at = MS;
+    struct slow_terms terms;
+    begin_threads();
+    choice = (struct slow_choice){.share = 1, .beyond = 20 * MS};
+    for (int i = 0; i < 200; i++) {
+        int64_t work = i % 20 == 10 ? 40 * MS : MS;
+        add_period(at, work);
+        at += work < 10 * MS ? 10 * MS : work;
+    }
+    add_interval(A, at, at + 1);
+    settle();
+    assert_int_equal(slow_compare(&activity, &choice, &terms), 0);
+    assert_true(fabs(predicted_error(&terms, "x = 0") - 9e6) < 1e5);
+    assert_true(fabs(predicted_error(&terms, "x = 20 %") - 2e6) < 1e5);
+    assert_true(predicted_error(&terms, "x = 50 %") < 1e4);
+    slow_terms_free(&terms);
+    end();
+}
+
 int main(void)
 {
     seed = seed_start();

@@ -57,7 +57,8 @@ static bool add_silence(struct why_answer *a, const struct why_open *o, const st
     const struct why_last *last = is_last(&a->question, o) ? last_with(&a->question, o, lasts) : NULL;
     if (!last || last->at >= o->until || (o->itself && o->until - last->at <= a->question.excused))
         return true;
-    return add(a, &(struct slow_instance){last->at, o->until, last->process, last->thread, true});
+    return add(a, &(struct slow_instance){last->at, o->until, last->process, last->thread, true,
+                                          a->question.between != WHY_OF_THREAD});
 }
 
 static bool is_instance(const struct why_question *q, const struct why_open *o)
@@ -77,7 +78,7 @@ bool why_add_open(struct why_answer *a, const struct why_lasts *lasts)
         if (q->of == WHY_GAP && !o->span)
             added = add_silence(a, o, lasts);
         else if (q->of == WHY_FIELD && is_instance(q, o))
-            added = add(a, &(struct slow_instance){o->from, o->until, o->row, o->thread, true});
+            added = add(a, &(struct slow_instance){o->from, o->until, o->row, o->thread, true, false});
     }
     return added;
 }

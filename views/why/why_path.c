@@ -53,7 +53,7 @@ static int take_path(struct why_answer *a, struct live *f)
     if (!a->choice.slow)
         return BEZEL_ENOMEM;
     const struct activity_thread *t = &f->activity.threads[thread];
-    *a->choice.slow = (struct slow_instance){f->from, at, t->process_row, t->id, false};
+    *a->choice.slow = (struct slow_instance){f->from, at, t->process_row, t->id, false, false};
     a->choice.count = a->choice.slow_count = 1;
     a->cpu = live_cpu(f, at);
     return live_terms(f, thread, at, &a->terms);

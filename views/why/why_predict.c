@@ -77,9 +77,21 @@ static void try_term(struct tried *t, const struct slow_term *is)
     try_places(t, thread, name);
 }
 
+/* Waits of programs that a path does not show, as it goes on in the thread that ended them. */
+static void try_waits(struct tried *t, const struct activity_thread *is)
+{
+    static const char *const waits[] = {
+        [ACTIVITY_FOR_LOCK] = "lock", [ACTIVITY_FOR_IO] = "io", [ACTIVITY_FOR_TIMER] = "sleep"};
+    for (size_t i = 0; i < is->span_count; i++)
+        if (is->spans[i].reason >= ACTIVITY_FOR_LOCK && is->spans[i].reason <= ACTIVITY_FOR_TIMER)
+            try_zero(t, waits[is->spans[i].reason]);
+}
+
 static void try_all(struct tried *t)
 {
     const struct slow_terms *terms = &t->a->terms;
+    for (size_t i = 0; i < t->a->activity.thread_count; i++)
+        try_waits(t, &t->a->activity.threads[i]);
     for (size_t i = 0; i < terms->count; i++)
         if (terms->terms[i].slow >= terms->slow / 100)
             try_term(t, &terms->terms[i]);
@@ -107,8 +119,10 @@ int why_predict(struct why_answer *a)
         else
             try_change(t, a->question.change);
         whatif_predict(&a->activity, &a->choice, t->changes, t->count, w);
-        for (size_t i = 0; i < t->count; i++)
+        for (size_t i = 0; i < t->count; i++) {
+            whatif_regain(&w[i], &a->terms);
             a->predictions[i].whatif = w[i];
+        }
         a->prediction_count = t->count;
         qsort(a->predictions, t->count, sizeof *a->predictions, by_gain);
     }
@@ -143,8 +157,13 @@ const char *why_unpredicted(const struct why_answer *a, const struct whatif *w)
         return "most of them cannot be simulated";
     if (isnan(w->error))
         return "so few instances do not tell how far off a prediction is";
-    return w->error > WHATIF_ERROR_MOST ? "the simulation does not reproduce the run as it was"
-                                        : "too much of it is waiting that no record explains";
+    if (w->error > WHATIF_ERROR_MOST)
+        return "the simulation does not reproduce the run as it was";
+    if (w->regained > w->predicted - w->least)
+        return "usual ones wait for longer than these, and these may then, too";
+    return w->ahead > (w->predicted - w->least) / 2
+               ? "what it changes had begun before them, and nobody knows how far it would have been by then"
+               : "too much of it is waiting that may change as well, and no message says for what that was";
 }
 
 static void put_as_it_was(const struct whatif *w, FILE *out)
@@ -173,13 +192,28 @@ static bool gains(const struct whatif *w)
     return whatif_is_known(w) && w->actual - w->predicted > whatif_error(w) * w->actual;
 }
 
+/* The changes of which nobody knows what they would do. */
+static void put_unknown(const struct why_answer *a, FILE *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < a->prediction_count; i++) {
+        const struct why_prediction *p = &a->predictions[i];
+        if (p->whatif.applies && !whatif_is_known(&p->whatif) && count++ < CHANGES_SHOWN)
+            fprintf(out, "%s%s", count > 1 ? ", " : "What these would do is unknown: ", p->change);
+    }
+    if (count > CHANGES_SHOWN)
+        fprintf(out, ", and %zu others", count - CHANGES_SHOWN);
+    fputs(count ? ".\n" : "", out);
+}
+
 static void put_best(const struct why_answer *a, FILE *out)
 {
     static const char *const heads[] = {"what if", "would take", "give or take"};
     const struct why_prediction *p = a->predictions;
     if (a->prediction_count == 0 || !gains(&p->whatif)) {
-        const char *why =
-            a->prediction_count ? why_unpredicted(a, &p->whatif) : "they have no time that can be changed";
+        const char *why = a->prediction_count                         ? why_unpredicted(a, &p->whatif)
+                          : a->terms.slow_unknown > a->terms.slow / 2 ? "what most of their time was is not known"
+                                                                      : "they have no time that can be changed";
         fprintf(out, "What if: no single change is known to help%s%s.\n", why ? ": " : "", why ? why : "");
         return;
     }
@@ -194,6 +228,7 @@ static void put_best(const struct why_answer *a, FILE *out)
         table_cell(t, "%s", why_duration(whatif_error(&p[i].whatif) * p[i].whatif.actual).s);
     }
     table_print(t, 2, out);
+    put_unknown(a, out);
 }
 
 void why_put_predictions(const struct why_answer *a, FILE *out)

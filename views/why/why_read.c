@@ -66,7 +66,9 @@ static void add(struct why_find *f, int64_t length)
     struct slow_instance i = {.from = saturate_sub(item->at.ns, length),
                               .until = item->at.ns,
                               .process = item->process->row,
-                              .thread = item->packet->thread};
+                              .thread = item->packet->thread,
+                              .apart =
+                                  f->q->of == WHY_INTERVAL || (f->q->of == WHY_GAP && f->q->between != WHY_OF_THREAD)};
     if (length >= 0 && item->at.ns >= f->q->from && item->at.ns < f->q->until && !slow_add(&f->a->choice, &i))
         f->short_of_memory = true;
 }

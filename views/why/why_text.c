@@ -17,14 +17,15 @@ static const char *const reasons[PATH_WHYS] = {
     [PATH_NO_SWITCHES] = "on a CPU or waiting, no switches were recorded here",
     [PATH_LOST] = "records were lost here",
     [PATH_BLOCKED] = "waited, and no record says for what",
-    [PATH_WOKEN] = "waited, until another ended that, of which nothing is recorded:",
+    [PATH_WOKEN] = "waited, until a thread ended that, of which nothing is recorded:",
+    [PATH_SOFTIRQ] = "waited for work of the kernel, such as a message",
     [PATH_INTERRUPT] = "waited for a timer or a device",
     [PATH_UNSENT] = "waited for a message whose sending is not recorded",
     [PATH_BETWEEN] = "waited, or was ready: the kernel's sums leave it open",
     [PATH_CLOCKS] = "waited for a message of a node whose clock is not known",
     [PATH_BEGINNING] = "before the first record of the thread",
     [PATH_CYCLE] = "messages lead back to where the path was",
-    [PATH_FORGOTTEN] = "what it leads to is too long ago to be kept",
+    [PATH_FORGOTTEN] = "what it leads to is too long ago, or too much, to be kept",
 };
 
 struct units_text why_duration(double ns)
@@ -88,7 +89,11 @@ struct why_what_text why_what(const struct why_page *p, const struct why_answer 
     if (d->is == PATH_MESSAGE)
         snprintf(text.s, sizeof text.s, "waits for a message of %s", why_process(p, a, d->peer, d->own).s);
     else if (d->is == PATH_UNKNOWN)
-        snprintf(text.s, sizeof text.s, "unknown: %s%s%s%s", reasons[d->why], by ? " " : "", by ? by : "", pid.s);
+        snprintf(text.s, sizeof text.s, "unknown: %s%s%s%s", reasons[d->why],
+                 !by                      ? ""
+                 : d->why == PATH_SOFTIRQ ? ", perhaps of "
+                                          : " ",
+                 by ? by : "", pid.s);
     else if (d->is == PATH_READY && by && strcmp(by, "idle") == 0)
         snprintf(text.s, sizeof text.s, "ready, though the CPU is idle");
     else if (d->is == PATH_READY || d->is == PATH_MONITOR)
