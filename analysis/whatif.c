@@ -101,19 +101,24 @@ void whatif_predict(const struct activity *a, const struct slow_choice *c, const
     free(times.index.slots);
 }
 
-void whatif_regain(struct whatif *w, const struct slow_terms *terms)
+void whatif_compare(struct whatif *w, const struct whatif_change *change, const struct slow_terms *terms)
 {
-    double waits = 0, most = isnan(terms->usual) ? 0 : terms->usual - w->predicted;
+    bool alone = isnan(terms->usual), sleeps = change->name[0] || change->waits != PATH_SLEEP;
+    double timed = 0, all = 0;
     for (size_t i = 0; i < terms->count; i++) {
         const struct slow_term *t = &terms->terms[i];
-        waits += t->is == PATH_RUNNING || t->is == PATH_READY || t->is == PATH_MONITOR ? 0 : t->usual - t->slow;
+        bool for_time = t->is == PATH_SLEEP || (t->is == PATH_UNKNOWN && t->why == PATH_INTERRUPT);
+        bool waits = t->is != PATH_RUNNING && t->is != PATH_READY && t->is != PATH_MONITOR;
+        double less = waits && (for_time || !alone) ? (alone ? 0 : t->usual) - t->slow : 0;
+        timed += for_time ? less : 0;
+        all += less;
     }
-    w->regained = most > 0 && waits > 0 ? fmin(waits, most) : 0;
+    w->unlike = sleeps ? fmax(fabs(timed), all) : 0;
 }
 
 double whatif_error(const struct whatif *w)
 {
-    return w->error + (w->actual > 0 ? (w->predicted - w->least + w->regained) / w->actual : 0);
+    return w->error + (w->actual > 0 ? (w->predicted - w->least + w->unlike) / w->actual : 0);
 }
 
 bool whatif_is_known(const struct whatif *w)

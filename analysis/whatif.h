@@ -55,12 +55,12 @@ struct whatif {
     size_t instances,
         left_out; /* left_out: nobody knows when their threads were on CPUs, or there is too much in them */
     double actual, simulated,
-        predicted;   /* means, ns; simulated: as they were, without being given how long they took */
-    double least;    /* mean of the predicted ones if what may change besides took no time */
-    double error;    /* of the mean of those simulated as they were, of the actual; NaN: there are too few to tell */
-    bool applies;    /* something in the instances is changed */
-    double ahead;    /* of what they are shorter by then: work that the change would have been in before they began */
-    double regained; /* made by whatif_regain(); ns */
+        predicted; /* means, ns; simulated: as they were, without being given how long they took */
+    double least;  /* mean of the predicted ones if what may change besides took no time */
+    double error;  /* of the mean of those simulated as they were, of the actual; NaN: there are too few to tell */
+    bool applies;  /* something in the instances is changed */
+    double ahead;  /* of what they are shorter by then: work that the change would have been in before they began */
+    double unlike; /* made by whatif_compare(); ns */
     enum whatif_lack lack; /* why some cannot be simulated with the change */
 };
 
@@ -72,10 +72,11 @@ void whatif_predict(const struct activity *a, const struct slow_choice *c, const
                     size_t count, struct whatif *w);
 
 /**
- * Sets w->regained: waits that usual instances have and the slow ones do not. A thread that is late does not wait until
- * its next time; if it is not late any more, it may, until it takes as long as usual.
+ * Sets w->unlike: by how much longer the usual instances wait than the slow ones, or the other way round for a time. A
+ * thread that waits until a fixed time waits for as long as it is early, and not if it is late; with the change it is
+ * not as late. Where there are no usual ones, all that the slow ones wait for a time may be that.
  */
-void whatif_regain(struct whatif *w, const struct slow_terms *terms);
+void whatif_compare(struct whatif *w, const struct whatif_change *change, const struct slow_terms *terms);
 
 /** How far off the prediction may be, of `actual`: that error, and what may change besides. NaN: not known. */
 double whatif_error(const struct whatif *w);

@@ -120,7 +120,7 @@ int why_predict(struct why_answer *a)
             try_change(t, a->question.change);
         whatif_predict(&a->activity, &a->choice, t->changes, t->count, w);
         for (size_t i = 0; i < t->count; i++) {
-            whatif_regain(&w[i], &a->terms);
+            whatif_compare(&w[i], &t->changes[i], &a->terms);
             a->predictions[i].whatif = w[i];
         }
         a->prediction_count = t->count;
@@ -159,8 +159,8 @@ const char *why_unpredicted(const struct why_answer *a, const struct whatif *w)
         return "so few instances do not tell how far off a prediction is";
     if (w->error > WHATIF_ERROR_MOST)
         return "the simulation does not reproduce the run as it was";
-    if (w->regained > w->predicted - w->least)
-        return "usual ones wait for longer than these, and these may then, too";
+    if (w->unlike > w->predicted - w->least)
+        return "they may wait until a fixed time, so that they wait for as long as they are early, as usual ones do";
     return w->ahead > (w->predicted - w->least) / 2
                ? "what it changes had begun before them, and nobody knows how far it would have been by then"
                : "too much of it is waiting that may change as well, and no message says for what that was";
