@@ -3,6 +3,7 @@
 #include "analysis/slow.h"
 
 #include "base/grow.h"
+#include "base/hash.h"
 #include "base/saturate.h"
 
 #include <math.h>
@@ -37,14 +38,6 @@ static int by_time(const void *x, const void *y)
     return (a->from > b->from) - (a->from < b->from);
 }
 
-static uint64_t draw(uint64_t *random)
-{
-    uint64_t z = *random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 bool slow_add(struct slow_choice *c, const struct slow_instance *i)
@@ -59,7 +52,7 @@ bool slow_add(struct slow_choice *c, const struct slow_instance *i)
     if (!c->longest || !c->drawn)
         return false;
     c->over += c->beyond > 0 && took(i) > c->beyond;
-    uint64_t place = c->count < SLOW_DRAWN ? c->count : draw(&c->random) % (c->count + 1);
+    uint64_t place = c->count < SLOW_DRAWN ? c->count : hash_draw(&c->random) % (c->count + 1);
     c->count++;
     if (place < SLOW_DRAWN)
         c->drawn[place] = *i;

@@ -7,13 +7,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static int64_t clock_read(clockid_t id)
 {
     struct timespec t;
     clock_gettime(id, &t);
-    return t.tv_sec * CLOCK_S + t.tv_nsec;
+    return clock_ns(t);
 }
 
 int64_t clock_now(void)

@@ -8,6 +8,13 @@
 #include "base/clock_units.h"
 
 #include <stdint.h>
+#include <time.h>
+
+/** A time of the kernel, in nanoseconds. Pure. */
+static inline int64_t clock_ns(struct timespec t)
+{
+    return t.tv_sec * CLOCK_S + t.tv_nsec;
+}
 
 /** Now, in nanoseconds since boot. Thread-safe, async-signal-safe, does not block. */
 int64_t clock_now(void);

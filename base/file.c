@@ -15,6 +15,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 /* A umask that takes away our own rights, of a program that is observed, would make a folder that nobody can use. */
 static int make_dir(const char *path, mode_t mode)
 {

@@ -16,6 +16,9 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+/** What stands behind the last slash of `path`; all of it where that is nothing, or there is none. Pure. */
+const char *file_name(const char *path);
+
 /** Makes directory `path` and its parents with `mode`; an existing directory is success. */
 int file_make_dirs(const char *path, mode_t mode) BEZEL_MUST_CHECK;
 

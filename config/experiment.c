@@ -4,6 +4,7 @@
 
 #include "config/schema.h"
 
+#include "base/file.h"
 #include "base/units.h"
 #include "config/check_internal.h"
 #include "config/collectors.h"
@@ -216,12 +217,6 @@ bool experiment_name_ok(const char *name)
            name[0] != '-';
 }
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* Programs that execute another one: options of theirs that have a value in the next word, and words before the
  * command. */
 static const struct {
@@ -252,8 +247,7 @@ void experiment_name_of_command(char *const argv[], char name[EXPERIMENT_NAME_MA
 {
     for (size_t n; (n = prefix_words(argv)) > 0;)
         argv += n;
-    const char *program = argv[0], *slash = strrchr(program, '/');
-    snprintf(name, EXPERIMENT_NAME_MAX + 1, "%s", slash && slash[1] ? slash + 1 : program);
+    snprintf(name, EXPERIMENT_NAME_MAX + 1, "%s", file_name(argv[0]));
     for (char *c = name; *c; c++)
         if (!strchr(schema_name_characters, *c) || (c == name && (*c == '.' || *c == '-')))
             *c = '_';

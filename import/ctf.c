@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/file.h"
 #include "base/log.h"
 #include "base/plain.h"
 #include "import/ctf_internal.h"
@@ -44,12 +45,6 @@ static int64_t environment_number(const bt_trace *t, const char *name)
     return v && bt_value_is_signed_integer(v) ? bt_value_integer_signed_get(v) : -1;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* The trace is held, so that its classes stay until it was read. */
 static void take_trace(struct reading *r, const bt_trace *t)
 {
@@ -61,8 +56,8 @@ static void take_trace(struct reading *r, const bt_trace *t)
     r->trace = t;
     r->pid = environment_number(t, "vpid");
     r->is_bezel = strcmp(tracer, "bezel") == 0;
-    snprintf(r->host, sizeof r->host, "%s", *host ? host : last_part(r->folder));
-    snprintf(r->domain, sizeof r->domain, "%s", *domain ? domain : last_part(r->folder));
+    snprintf(r->host, sizeof r->host, "%s", *host ? host : file_name(r->folder));
+    snprintf(r->domain, sizeof r->domain, "%s", *domain ? domain : file_name(r->folder));
     snprintf(r->name, sizeof r->name, "%s", *name ? name : r->domain);
     if (!r->c->source[0])
         snprintf(r->c->source, sizeof r->c->source, "%.40s%s%.40s", tracer, *tracer && *domain ? ", " : "", domain);
@@ -494,23 +489,23 @@ static double seconds_of(const struct ctf_stream *s, int64_t at)
 static void note_losses(const struct reading *r, const struct ctf_stream *s)
 {
     const char *name = bt_stream_get_name(s->stream);
-    name = name ? last_part(name) : "?";
+    name = name ? file_name(name) : "?";
     if (s->lost_packets)
         fill_note(s->node, FILL_LOST,
                   "stream %.60s of %.60s lost %" PRIu64 " packets between %.6f s and %.6f s: how many records they "
                   "had is unknown",
-                  name, last_part(r->folder), s->lost_packets, seconds_of(s, s->lost_from),
+                  name, file_name(r->folder), s->lost_packets, seconds_of(s, s->lost_from),
                   seconds_of(s, s->lost_until));
     if (s->lost_unknown)
         fill_note(s->node, FILL_LOST, "stream %.60s of %.60s lost events %" PRIu64 " times, and does not say how many",
-                  name, last_part(r->folder), s->lost_unknown);
+                  name, file_name(r->folder), s->lost_unknown);
 }
 
 /* A source that has no counter may have lost anything: one note for each trace. */
 static void note_uncounted(const struct reading *r, const struct ctf_stream *s)
 {
     fill_note(s->node, FILL_LOST, "%.120s has streams without %s: whether records were lost is unknown",
-              last_part(r->folder), s->counts_losses ? "numbers of packets" : "a counter of lost events");
+              file_name(r->folder), s->counts_losses ? "numbers of packets" : "a counter of lost events");
 }
 
 static void finish_streams(struct reading *r)
@@ -532,11 +527,11 @@ static void finish_streams(struct reading *r)
                   "whose the lost records of %.80s were is not known (%" PRIu64
                   "): a time between two records may be one "
                   "of a loss",
-                  last_part(r->folder), r->lost_of_any);
+                  file_name(r->folder), r->lost_of_any);
     for (const struct ctf_stream *s = r->streams; s && r->timeless; s = s->next)
         if (s->node) {
             fill_note(s->node, FILL_LEFT_OUT, "%" PRIu64 " records of %.120s have no time: they were left out",
-                      r->timeless, last_part(r->folder));
+                      r->timeless, file_name(r->folder));
             break;
         }
 }

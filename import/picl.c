@@ -3,6 +3,7 @@
 #include "import/picl.h"
 
 #include "base/clock_units.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "import/pairs.h"
 
@@ -403,7 +404,7 @@ static int read_lines(struct picl_reading *r, const char *path, FILE *in)
 /* PICL has no counter, and no clock's beginning. */
 static void note_limits(const struct picl_reading *r, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = file_name(path);
     fill_note(r->node, FILL_CLOCK, "PICL says not where the time of %.120s begins: it compares with no other", name);
     fill_note(r->node, FILL_LOST, "PICL counts no losses%s: whether records of %.120s were lost is unknown",
               r->loss_unknown ? ", and a buffer was full" : "", name);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/launch/process_tree.h"
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/procstat.h"
 
@@ -355,8 +356,7 @@ pid_t process_tree_find_executable(const char *pattern)
         if (n <= 0)
             continue;
         path[n] = '\0';
-        const char *slash = strrchr(path, '/');
-        if (fnmatch(pattern, full_path || !slash ? path : slash + 1, 0) == 0)
+        if (fnmatch(pattern, full_path ? path : file_name(path), 0) == 0)
             break;
     }
     closedir(proc);

@@ -77,7 +77,7 @@ static int64_t wall_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * CLOCK_S + now.tv_nsec;
+    return clock_ns(now);
 }
 
 static int save(struct mirror *m)

@@ -37,7 +37,7 @@ static void check_resolution(struct doctor *d)
 {
     struct timespec t = {0};
     clock_getres(CLOCK_MONOTONIC, &t);
-    int64_t ns = t.tv_sec * CLOCK_S + t.tv_nsec;
+    int64_t ns = clock_ns(t);
     if (ns <= 1)
         doctor_add(d, DOCTOR_OK, "clock", "resolution", NULL, "%s", units_duration(ns).s);
     else

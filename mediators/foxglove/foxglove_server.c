@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/saturate.h"
 #include "base/units.h"
@@ -16,7 +17,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { FRAMES = 8192, BATCH = 256 /* records between two looks for room; they are two frames each at most */ };
 
@@ -364,13 +364,12 @@ static int serve(struct server *s, const volatile sig_atomic_t *stop)
 int foxglove_server_run(const struct foxglove_options *o, const volatile sig_atomic_t *stop)
 {
     char name[128];
-    const char *slash = strrchr(o->run, '/');
     struct server *s = calloc(1, sizeof *s);
     int code = EXIT_FAILED;
     if (!s)
         return code;
     s->o = o;
-    snprintf(name, sizeof name, "bezel: %s", slash && slash[1] ? slash + 1 : o->run);
+    snprintf(name, sizeof name, "bezel: %s", file_name(o->run));
     s->clients.name = name;
     s->clients.session = s->session;
     s->clients.channels = &s->channels;

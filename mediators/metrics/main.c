@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/exit_code.h"
+#include "base/file.h"
 #include "base/inherited.h"
 #include "base/lifetime.h"
 #include "base/log.h"
@@ -49,7 +50,7 @@ static int check_names(const struct arguments *a)
 {
     for (unsigned i = 0; i < a->run_count; i++)
         for (unsigned k = 0; k < i; k++)
-            if (strcmp(metrics_server_name(a->runs[i]), metrics_server_name(a->runs[k])) == 0)
+            if (strcmp(file_name(a->runs[i]), file_name(a->runs[k])) == 0)
                 return options_misuse("%s and %s have one name, by which their metrics could not be told apart: serve "
                                       "them at two ports",
                                       a->runs[k], a->runs[i]);
@@ -128,7 +129,7 @@ static int print(const struct arguments *a)
     if (!runs)
         return EXIT_FAILED;
     for (unsigned i = 0; i < a->run_count; i++) {
-        runs[i] = (struct run_metrics){.path = a->runs[i], .name = metrics_server_name(a->runs[i])};
+        runs[i] = (struct run_metrics){.path = a->runs[i], .name = file_name(a->runs[i])};
         (void)!run_metrics_load(&runs[i]); /* it has said why, and the metrics say that */
     }
     run_metrics_write(&x, runs, a->run_count);

@@ -53,12 +53,6 @@ struct server {
 
 /* ---- the runs of a folder ---------------------------------------------------------------------------------------- */
 
-const char *metrics_server_name(const char *run)
-{
-    const char *slash = strrchr(run, '/');
-    return slash && slash[1] ? slash + 1 : run;
-}
-
 /* Whether a run in the folder is shown: one that goes on, or was written lately. *at: when it was. */
 static bool is_shown(const struct server *s, const char *path, int64_t *at)
 {
@@ -66,7 +60,7 @@ static bool is_shown(const struct server *s, const char *path, int64_t *at)
     struct stat st;
     if (snprintf(database, sizeof database, "%s/run.db", path) >= (int)sizeof database || stat(database, &st) != 0)
         return false;
-    *at = st.st_mtim.tv_sec * CLOCK_S + st.st_mtim.tv_nsec;
+    *at = clock_ns(st.st_mtim);
     return clock_now() + clock_realtime_offset() - *at <= s->o->keep || run_reader_goes_on(path);
 }
 

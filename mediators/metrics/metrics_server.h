@@ -32,7 +32,4 @@ struct metrics_server_options {
 /** Serves until SIGTERM, or until its parent is gone and the run has ended. Returns an exit code. */
 int metrics_server_run(const struct metrics_server_options *o);
 
-/** The name of run directory `run` among others: its last part. */
-const char *metrics_server_name(const char *run);
-
 #endif

@@ -315,11 +315,6 @@ static int add_folder(struct run_streams *s, const char *name, const char *path)
     return 0;
 }
 
-static int64_t ns_of(const struct timespec *t)
-{
-    return t->tv_sec * CLOCK_S + t->tv_nsec;
-}
-
 /*
  * Whether the folder may have entries that were not listed. A file that came after the listing has changed the folder,
  * to a time that is not before that of the listing but for the clock's grain, and for a clock that was set.
@@ -330,11 +325,11 @@ static bool may_have_more(struct run_streams_folder *f, const char *path)
     struct stat st;
     if (lstat(path, &st) != 0)
         return true;
-    int64_t changed = ns_of(&st.st_mtim);
+    int64_t changed = clock_ns(st.st_mtim);
     bool same = f->listed > 0 && changed == f->changed && f->listed - changed > CLOCK_S;
     clock_gettime(CLOCK_REALTIME, &now);
     if (!same)
-        f->listed = ns_of(&now);
+        f->listed = clock_ns(now);
     f->changed = changed;
     return !same;
 }

@@ -128,11 +128,6 @@ bool stream_set_move(struct stream_set *set, const struct model *m)
     return move(set, m) && (!set->sendings || move(set->sendings, m)) && add_more_sendings(set) == 0;
 }
 
-static int64_t ns_of(const struct timespec *t)
-{
-    return t->tv_sec * CLOCK_S + t->tv_nsec;
-}
-
 /* Queues those that have more: also a torn end, which may be a packet of that size by now. */
 int stream_set_measure(struct stream_set *set)
 {
@@ -143,7 +138,7 @@ int stream_set_measure(struct stream_set *set)
         if (s->cut || lstat(s->file.path, &st) != 0)
             continue;
         if ((uint64_t)st.st_size != s->file.end)
-            record_stream_measure(s, (uint64_t)st.st_size, set->measured ? ns_of(&st.st_mtim) : 0);
+            record_stream_measure(s, (uint64_t)st.st_size, set->measured ? clock_ns(st.st_mtim) : 0);
         if (!s->queued && record_stream_rest(s) > 0)
             err = record_order_add(set->order, s);
     }

@@ -84,12 +84,6 @@ static struct verdict_limit no_verdict(uint32_t node)
                                   .stray = NAN};
 }
 
-/* How long a violation may outlast its cause: the metric's window, and the agent's settling. In ns. */
-static int64_t fading_time(const struct experiment *e, const struct experiment_limit *l)
-{
-    return experiment_limit_window(e, l) + AGENT_SETTLING * e->adapt.every;
-}
-
 /* Whether collection had been off on `node` for `fading` or longer at time `at`, and was still off. */
 static bool was_off_at(const struct summary *s, uint32_t node, int64_t at, int64_t fading)
 {
@@ -171,7 +165,7 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
     const struct experiment_limit *l = &e->limits[row->limit];
     bool on_cpu = l->metric == LIMIT_ON_SENSOR_CPU,
          on_flow = !on_cpu && experiment_metric_is_built_in(e->metrics[l->metric].kind);
-    int64_t slack = fading_time(e, l) + TRIAL * e->adapt.period_max, at = row->last_violated;
+    int64_t slack = agent_settling(e, l) + TRIAL * e->adapt.period_max, at = row->last_violated;
     const struct builtin_conclusion *budget =
         conclusion_at(s, row->node, CONCLUSION_INFEASIBLE, l->global ? row->limit : -1, at, slack);
     r->contradicts = experiment_limit_contradicts(e, row->limit);
@@ -183,7 +177,7 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
         r->why = WHY_NOT_THE_MONITORS;
     else if (on_flow && conclusion_at(s, row->node, CONCLUSION_STARVED, -1, at, slack))
         r->why = WHY_STARVED;
-    else if (was_off(s, row, fading_time(e, l)))
+    else if (was_off(s, row, agent_settling(e, l)))
         r->why = on_flow ? WHY_STARVED : WHY_OFF; /* a flow limit needs polls: without collection it starves */
     if (r->why == WHY_BUDGET) {
         r->needed = budget->needed;

@@ -38,8 +38,7 @@ static void clear_passed(struct external *x)
 
 static const char *pattern_name(const struct external *x, const struct attached *a)
 {
-    const char *slash = strrchr(a->executable, '/');
-    const char *file = slash ? slash + 1 : a->executable;
+    const char *file = file_name(a->executable);
     for (uint32_t i = 0; i < x->options.pattern_count; i++) {
         const char *glob = x->options.patterns[i].glob;
         if (fnmatch(glob, strchr(glob, '/') ? a->executable : file, 0) == 0)

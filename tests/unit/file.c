@@ -210,6 +210,15 @@ TEST_WITH(scratch_begin, scratch_end, a_tree_is_removed_and_nothing_that_it_link
     assert_false(exists(at("other/file")));
 }
 
+TEST(the_name_of_a_path_is_what_stands_behind_its_last_slash)
+{
+    assert_string_equal(file_name("runs/latest"), "latest");
+    assert_string_equal(file_name("/latest"), "latest");
+    assert_string_equal(file_name("latest"), "latest");
+    assert_string_equal(file_name("runs/"), "runs/");
+    assert_string_equal(file_name(""), "");
+}
+
 TEST(the_folder_is_the_environments_or_the_users)
 {
     char path[64], standard[FILE_DEFAULT_DIR_BYTES], expected[64];

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/file.h"
 #include "base/lifetime.h"
 #include "base/log.h"
 #include "base/saturate.h"
@@ -18,7 +19,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { COST = 50 }; /* a refresh takes at most one part in so many of the time */
@@ -382,15 +382,9 @@ static int open_run(struct top *t)
     return err ? fail(t, err) : EXIT_OK;
 }
 
-static const char *name_of(const char *run)
-{
-    const char *slash = strrchr(run, '/');
-    return slash && slash[1] ? slash + 1 : run;
-}
-
 int top_show(const struct top_options *o)
 {
-    struct top t = {.o = o, .budget = budget, .data = {.run = name_of(o->run)}};
+    struct top t = {.o = o, .budget = budget, .data = {.run = file_name(o->run)}};
     top_state_init(&t.state, o->view == TOP_VIEWS ? TOP_NODES : o->view, o->interval, o->span ? o->span : 60 * CLOCK_S);
     t.state.own = o->own;
     lifetime_catch(0); /* without SA_RESTART, so that waiting ends */
