@@ -3,7 +3,7 @@
 
 /*
  * The extremes of records that meet the condition of a metric, last values, and what threads that wait recorded last,
- * read from an ended run.
+ * read from an ended run, and what these recorded before and meanwhile also from one that goes on.
  */
 #include "base/clock.h"
 #include "base/grow.h"
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECORDS_MOST = 20000000 };
+enum { RECORDS_MOST = 20000000, RECORDS_LIVE = 200000 }; /* at once; of a run that goes on, which is judged often */
 
 /* The number in field `name` of a record; NaN: it has none. */
 static double number_of(const struct record_item *item, const char *name)
@@ -53,21 +53,22 @@ struct reading {
     struct run_reader *reader; /* NULL: they cannot be */
     const struct summary_process *p;
     struct record_item item;
-    uint64_t count;
+    uint64_t count, most;
     int more; /* 1: there may be a next one; 0: all were read */
 };
 
-/* Begins to read the records of process `p` that metric `m` may have, from time `from` of the run on. */
+/* Begins to read the records of process `p` that metric `m` may have, of the run's time from `from` to `until`. */
 static struct reading begin_reading(const char *run, const struct summary *s, const struct experiment_metric *m,
-                                    const struct summary_process *p, int64_t from)
+                                    const struct summary_process *p, int64_t from, int64_t until)
 {
     struct record_filter filter = RECORD_FILTER_ALL;
-    struct reading r = {.p = p, .more = BEZEL_EINVAL};
+    struct reading r = {.p = p, .most = RECORDS_MOST, .more = BEZEL_EINVAL};
     const char *why;
     filter.node = s->nodes[p->node].name;
     filter.process = p->name;
     filter.aspect = m->aspect;
-    filter.from = saturate_most(from, filter.from);
+    filter.from = from;
+    filter.until = until;
     if ((!m->where || !experiment_metric_is_of_arrivals(m) || condition_read(m->where, &filter.condition, &why) == 0) &&
         run_reader_open(run, &filter, &r.reader) == 0 && run_reader_look(r.reader, RUN_READER_ALL) == 0)
         r.more = 1;
@@ -77,7 +78,7 @@ static struct reading begin_reading(const char *run, const struct summary *s, co
 /* Reads the next one into r->item. */
 static bool read_next(struct reading *r)
 {
-    while (r->more == 1 && r->count++ <= RECORDS_MOST && (r->more = run_reader_next(r->reader, &r->item)) == 1)
+    while (r->more == 1 && r->count++ <= r->most && (r->more = run_reader_next(r->reader, &r->item)) == 1)
         if (r->item.r && r->item.process->row == r->p->row)
             return true;
     return false;
@@ -132,7 +133,7 @@ static bool read_chosen(const char *run, struct summary *s, const struct experim
         return replay_end(run, s, e, c);
     if (s->processes[c->process].expired.packets > 0)
         return false;
-    struct reading r = begin_reading(run, s, m, &s->processes[c->process], INT64_MIN);
+    struct reading r = begin_reading(run, s, m, &s->processes[c->process], INT64_MIN, INT64_MAX);
     if (experiment_metric_is_of_arrivals(m))
         read_arrivals(&r, m, c);
     else
@@ -148,7 +149,7 @@ static bool read_latest(const char *run, const struct summary *s, const struct e
                         struct summary_chosen *c)
 {
     const struct summary_process *p = &s->processes[c->process];
-    struct reading r = begin_reading(run, s, m, p, summary_run_time(s, p->node, from));
+    struct reading r = begin_reading(run, s, m, p, summary_run_time(s, p->node, from), INT64_MAX);
     while (read_next(&r))
         c->last = saturate_most(saturate_time(r.item.time), c->last);
     return end_reading(&r);
@@ -191,37 +192,66 @@ static int add_chosen(struct summary *s, const struct summary_chosen *c, bool an
 
 /* ---- threads that wait ---- */
 
-/* Finds what the threads of the waiters from number `first` on, all of `m` and process `p`, recorded last. */
-static void read_waiters(const char *run, struct summary *s, const struct summary_process *p,
-                         const struct experiment_metric *m, size_t first)
+/*
+ * Finds what the threads of the waiters from number `first` on, all of `m` and process `p`, recorded last from `from`
+ * to `until`, of at most `most` records. Returns whether all of them were read.
+ */
+static bool read_waiters(const char *run, struct summary *s, const struct summary_process *p,
+                         const struct experiment_metric *m, size_t first, int64_t from, int64_t until, uint64_t most)
 {
-    struct reading r = begin_reading(run, s, m, p, INT64_MIN);
+    struct reading r = begin_reading(run, s, m, p, from, until);
+    r.most = most;
     while (read_next(&r))
         for (size_t w = first; w < s->waiter_count; w++) {
             struct summary_waiter *is = &s->waiters[w];
             if (s->open_spans[is->open].thread == (int64_t)r.item.packet->thread)
                 is->last = saturate_most(saturate_time(r.item.time), is->last);
         }
-    (void)end_reading(&r);
+    return end_reading(&r);
 }
 
-/* The waits of process `p` in other aspects than that of `m`, but for those that broke no `bound` of a time. */
-static int add_waiters(const char *run, struct summary *s, const struct experiment_metric *m, uint32_t limit,
-                       const struct summary_process *p, double bound)
+/*
+ * The same while the run goes on, of the last waiter alone: what its thread recorded shortly before it began to wait,
+ * and whether it records though it waits. Where there are too many records to tell, it is as if it had recorded none.
+ */
+static void read_waiter_live(const char *run, struct summary *s, const struct experiment *e,
+                             const struct summary_process *p, const struct experiment_limit *l)
 {
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    size_t number = s->waiter_count - 1;
+    struct summary_waiter *w = &s->waiters[number];
+    double longest = m->kind == METRIC_MISSES ? l->bound * (double)m->period : l->bound;
+    int64_t far = saturate_add(agent_settling(e, l), saturate_add((int64_t)fmin(longest, 1e18), CLOCK_S));
+    int64_t since = summary_run_time(s, p->node, s->open_spans[w->open].since);
+    int64_t now = summary_run_time(s, p->node, saturate_sub(s->nodes[p->node].last_at, verdict_unheard_after(e)));
+    if (!read_waiters(run, s, p, m, number, saturate_sub(since, far), since, RECORDS_LIVE) || w->last == INT64_MIN ||
+        !read_waiters(run, s, p, m, number, saturate_sub(now, far), INT64_MAX, RECORDS_LIVE))
+        w->last = INT64_MIN;
+}
+
+/* The waits of process `p` in other aspects than that of limit `i`, but for those that broke no bound of a time. */
+static int add_waiters(const char *run, struct summary *s, const struct experiment *e, uint32_t i,
+                       const struct summary_process *p)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    bool ended = summary_property_number(s, RUNDB_ENDED) != 0;
     size_t first = s->waiter_count;
     for (size_t o = 0; o < s->open_count; o++) {
         const struct builtin_open *is = &s->open_spans[o];
         bool is_its = is->node == p->node && (uint64_t)is->instance == p->instance;
-        bool is_short = is->state != OPEN_NOW && m->arrivals != ARRIVALS_NONE && (double)(is->at - is->since) <= bound;
+        int64_t lasted = is->state != OPEN_NOW ? is->at - is->since : ended ? INT64_MAX : verdict_open_ns(s, is);
+        bool is_short = m->arrivals != ARRIVALS_NONE && (double)lasted <= l->bound;
         if (!is_its || is_short || !is->reason[0] || strcmp(is->aspect, m->aspect) == 0)
             continue;
         if (!grow_by_one(&s->waiters, s->waiter_count, sizeof *s->waiters))
             return BEZEL_ENOMEM;
-        s->waiters[s->waiter_count++] = (struct summary_waiter){.limit = limit, .open = o, .last = INT64_MIN};
+        s->waiters[s->waiter_count++] = (struct summary_waiter){.limit = i, .open = o, .last = INT64_MIN};
+        if (!ended)
+            read_waiter_live(run, s, e, p, l);
     }
-    if (s->waiter_count > first)
-        read_waiters(run, s, p, m, first);
+    if (s->waiter_count > first && ended)
+        (void)read_waiters(run, s, p, m, first, INT64_MIN, INT64_MAX, RECORDS_MOST);
     return 0;
 }
 
@@ -233,17 +263,17 @@ static int find_waiters(const char *run, struct summary *s, const struct experim
     if (!m || l->compare != COMPARE_AT_MOST || !experiment_metric_is_of_arrivals(m))
         return 0;
     for (size_t p = 0; p < s->process_count && !err; p++)
-        err = add_waiters(run, s, m, limit, &s->processes[p], l->bound);
+        err = add_waiters(run, s, e, limit, &s->processes[p]);
     return err;
 }
 
 int rejudge_chosen(const char *run, struct summary *s, const struct experiment *e)
 {
     int err = 0;
-    const char *ended = summary_property(s, RUNDB_ENDED);
-    if (!ended || strtoll(ended, NULL, 10) == 0 || s->mirror.partial)
+    bool ended = summary_property_number(s, RUNDB_ENDED) != 0;
+    if (s->mirror.partial || (!ended && s->now == 0))
         return 0; /* not all of its records are there */
-    for (uint32_t i = 0; i < e->limit_count && !err; i++)
+    for (uint32_t i = 0; i < e->limit_count && ended && !err; i++)
         for (size_t p = 0; p < s->process_count && !err; p++) {
             struct summary_chosen c = {.limit = i, .process = p, .min = NAN, .max = NAN};
             bool is_chosen, is_stray = !isnan(verdict_stray(s, e, i, p, &is_chosen)) && !is_chosen;

@@ -377,10 +377,25 @@ static void conclude(struct interval_replay *r)
     }
 }
 
-/* What no window had at a sampling instant, as it was shorter than the time between two, is found by all times. */
+/* Up to when all that was recorded is known here: the end of the run; or now, less what may come late. */
+static int64_t known_until(const struct summary *s, const struct experiment *e, int64_t ended)
+{
+    int64_t least = ended != 0 ? ended : s->now;
+    for (uint32_t i = 0; i < s->node_count && ended == 0; i++) {
+        int64_t at = summary_run_time(s, i, saturate_sub(s->nodes[i].last_at, verdict_unheard_after(e)));
+        least = s->nodes[i].open && at < least ? at : least;
+    }
+    return least;
+}
+
+/*
+ * What no window had at a sampling instant, as it was shorter than the time between two, is found by all times. While
+ * the run goes on an instant may still find it, and only times that have no end count.
+ */
 static int take_extremes(struct summary *s, const struct experiment *e, const struct interval_table *t,
                          const int64_t *since, int64_t ended)
 {
+    int64_t until = known_until(s, e, ended);
     for (uint32_t i = 0; i < e->limit_count; i++) {
         struct summary_chosen c = {.limit = i, .min = NAN, .max = NAN};
         for (size_t k = 0; k < t->count; k++) {
@@ -392,9 +407,11 @@ static int take_extremes(struct summary *s, const struct experiment *e, const st
         }
         if (isnan(c.max))
             continue;
-        c.open = since[e->limits[i].metric] < ended ? ended - since[e->limits[i].metric] : 0;
+        c.open = since[e->limits[i].metric] < until ? until - since[e->limits[i].metric] : 0;
         const struct interval_counts *counts = &t->counts[e->limits[i].metric];
-        if (e->metrics[e->limits[i].metric].interval.match && counts->records > 0)
+        if (ended == 0)
+            c.min = c.max = (double)NAN;
+        else if (e->metrics[e->limits[i].metric].interval.match && counts->records > 0)
             c.keyless = (double)counts->keyless / (double)counts->records;
         if (!grow_by_one(&s->chosen, s->chosen_count, sizeof *s->chosen))
             return BEZEL_ENOMEM;
@@ -447,7 +464,7 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
     int err = interval_reading_end(r.reading, whole && ended ? end : INT64_MIN, t);
     err = err ? err : interval_table_take_stored(t, e, s->judged_anew ? no_property : property_of, s);
     t->cut = !whole;
-    if (!err && whole && ended)
+    if (!err && whole && (ended || (end == 0 && s->now != 0)))
         err = since ? take_extremes(s, e, t, since, end) : BEZEL_ENOMEM;
     free(since);
     for (size_t i = 0; i < r.count; i++) {

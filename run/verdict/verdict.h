@@ -51,7 +51,9 @@ struct verdict_limit {
     int64_t killed;  /* over all nodes: for how long a process was silent before a signal killed it, which may break the
                         limit, and is not judged; most; 0: none was */
     int64_t perhaps; /* likewise: before one ended that no exit ended, and that perhaps was killed */
-    int64_t silent;  /* likewise: for how long one was silent that still was when the run began to end */
+    int64_t silent;  /* likewise: for how long at least one was silent that still was when the run began to end, or is
+                        now, as far as that is known by now */
+    const struct summary_process *mute; /* that one; NULL: silent is 0 */
     bool unread;     /* these silences may have been shorter, or none: its records could not all be read */
     int64_t endless; /* of an interval: for how long, to the end of the run, first records came and no last one; 0 */
     const struct summary_note *unseen; /* over all nodes: it says that records of its aspect are missing, which no

@@ -3,8 +3,8 @@
 
 /*
  * What a program that hangs makes of a limit: it makes no record, so limits that read records do not see it. Judged are
- * its silence until it was killed or the run began to end, waits and long spans that are open, and intervals that end
- * no more. What they do not break for certain is not known to have held.
+ * its silence until it was killed, the run began to end, or up to now, waits and long spans that are open, and
+ * intervals that end no more. What they do not break for certain is not known to have held.
  */
 #include "run/verdict/verdict_internal.h"
 
@@ -68,7 +68,7 @@ enum hung_end {
     HUNG_NOT,     /* by itself, or nothing is known */
     HUNG_PERHAPS, /* a signal may have ended it, by which a program is not asked to end */
     HUNG_KILLED,  /* it did */
-    HUNG_STAYS    /* it still was there when the run began to end */
+    HUNG_STAYS    /* it still was there when the run began to end, or is there now */
 };
 
 static enum hung_end hung_end_of(const struct verdict *v, const struct summary *s, const struct summary_process *p)
@@ -85,7 +85,7 @@ static enum hung_end hung_end_of(const struct verdict *v, const struct summary *
     if (signal && signal != SIGTERM && signal != SIGINT)
         return HUNG_KILLED;
     if (!g && is->at == 0)
-        return v->ended != 0 && p->state == PROCESS_RUNNING ? HUNG_STAYS : HUNG_NOT;
+        return v->run != RUN_ABORTED && p->state == PROCESS_RUNNING ? HUNG_STAYS : HUNG_NOT;
     if (is_later && by && strcmp(by, "processes") == 0 && is_own)
         return HUNG_NOT; /* the run ended with it */
     if (is_later || (is->at != 0 && is->way == ENDING_NONE))
@@ -162,31 +162,68 @@ static bool silence_counts(const struct summary *s, const struct experiment *e, 
 }
 
 /*
+ * Until when the silence of process `k` counts, in the run's time: it was there then, and all that it had recorded
+ * would be known. While a run goes on it is behind what nodes tell by what they may tell late. INT64_MIN: that is not
+ * known.
+ */
+static int64_t silent_until(const struct verdict *v, const struct summary *s, const struct experiment *e, size_t k)
+{
+    const struct summary_process *p = &s->processes[k];
+    int64_t until = summary_run_time(s, p->node, verdict_there_until(s, p)), last = s->nodes[p->node].last_at;
+    bool is_open = hung_end_of(v, s, p) == HUNG_STAYS && until == INT64_MIN && p->ending.at == 0;
+    if (v->run == RUN_RUNNING && is_open)
+        return summary_run_time(s, p->node, saturate_sub(last, verdict_unheard_after(e)));
+    return v->ended != 0 && (until > v->ended || is_open) ? v->ended : until;
+}
+
+/* Whether `ns` more in violation would not exceed the tolerance of limit `i`. */
+static bool is_borne(const struct verdict *v, const struct experiment *e, uint32_t i, int64_t ns)
+{
+    const struct verdict_limit *l = &v->limits[i];
+    return (double)saturate_add(l->violated, ns) <= e->limits[i].tolerance * (double)saturate_add(l->judged, ns);
+}
+
+/*
+ * Limit `i` is not known to have held, because of what lasted on `node`, or still `lasts`; where its tolerance bears
+ * that, it is not known to hold now.
+ */
+static void doubt(struct verdict *v, const struct summary *s, uint32_t i, uint32_t node, bool borne, bool lasts)
+{
+    struct verdict_limit *all = &v->limits[i];
+    if (!borne)
+        verdict_doubt_on(v, s, i, node, lasts);
+    all->lasts = lasts && all->lasts == VERDICT_HELD ? VERDICT_UNKNOWN : all->lasts;
+    for (size_t row = 0; row < s->limit_count && lasts; row++)
+        if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == node))
+            v->rows[row].lasts = v->rows[row].lasts == VERDICT_HELD ? VERDICT_UNKNOWN : v->rows[row].lasts;
+}
+
+/*
  * The silence before the end of a process is no violation, for it may be its end. Of one that was killed it is not, nor
- * of one that still was when the run began to end: it may have hung. So the limit is not known to have held. What lies
- * behind the run's beginning to end is no silence: that a process is silent then is what it was told to be.
+ * of one that still was when the run began to end, or is: it may have hung. So the limit is not known to have held.
+ * What lies behind the run's beginning to end is no silence: that a process is silent then is what it was told to be.
  */
 static void judge_silent(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
     struct verdict_limit *l = &v->limits[i];
+    bool running = v->run == RUN_RUNNING;
     for (size_t k = 0; k < s->process_count; k++) {
         const struct summary_process *p = &s->processes[k];
-        int64_t until = summary_run_time(s, p->node, verdict_there_until(s, p)), last = INT64_MIN;
+        int64_t until = silent_until(v, s, e, k), last = INT64_MIN;
         bool is_read = true;
         enum hung_end how = hung_end_of(v, s, p);
-        bool is_open = how == HUNG_STAYS && until == INT64_MIN && p->ending.at == 0;
-        until = v->ended != 0 && (until > v->ended || is_open) ? v->ended : until;
         if (how != HUNG_NOT && until != INT64_MIN)
-            last = verdict_end_chosen(s, e, i, k, &is_read);
+            last = verdict_last_chosen(s, e, i, k, &is_read);
         int64_t silent = last == INT64_MIN ? 0 : saturate_sub(until, last);
+        bool borne = is_borne(v, e, i, silent);
         if (silent <= 0 || !silence_counts(s, e, l, i, k, silent, how == HUNG_STAYS ? 0 : until) ||
-            (double)saturate_add(l->violated, silent) <=
-                e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
+            (borne && !(running && how == HUNG_STAYS)) || (running && verdict_goes_on(s, e, i, k)))
             continue;
         int64_t *most = how == HUNG_STAYS ? &l->silent : how == HUNG_KILLED ? &l->killed : &l->perhaps;
+        l->mute = how == HUNG_STAYS && silent > *most ? p : l->mute;
         *most = silent > *most ? silent : *most;
         l->unread = l->unread || !is_read;
-        verdict_doubt_on(v, s, i, p->node, how == HUNG_STAYS);
+        doubt(v, s, i, p->node, borne, how == HUNG_STAYS);
     }
 }
 
@@ -307,8 +344,8 @@ static void judge_open(struct verdict *v, const struct summary *s, const struct 
         const struct builtin_open *o = &s->open_spans[k];
         int64_t lasted = verdict_open_ns(s, o);
         double over = strcmp(o->aspect, m->aspect) == 0 ? (double)lasted - open_matters(s, e, i, m, o) : 0;
-        if (over <= 0 || over < (double)l->persistence ||
-            (double)is->violated + over <= l->tolerance * (double)is->judged)
+        bool borne = (double)is->violated + over <= l->tolerance * (double)is->judged;
+        if (over <= 0 || over < (double)l->persistence || (borne && !(v->run == RUN_RUNNING && is_open(v, s, o))))
             continue;
         bool is_number = m == &e->metrics[l->metric] && experiment_metric_is_counted(m);
         if (is_number && fmax(0, verdict_judged_worst(s, e, o->node, i)) + verdict_most(m, ++count) <= l->bound)
@@ -317,7 +354,7 @@ static void judge_open(struct verdict *v, const struct summary *s, const struct 
             is->open = o;
             is->open_ns = lasted;
         }
-        verdict_doubt_on(v, s, i, o->node, is_open(v, s, o));
+        doubt(v, s, i, o->node, borne, is_open(v, s, o));
         if (m == &e->metrics[l->metric] && m->arrivals == ARRIVALS_NONE &&
             open_violates(e, l, saturate_ns((int64_t)over)))
             violate_on(v, s, i, o, lasted, saturate_ns(o->since + (int64_t)l->bound));
@@ -326,7 +363,8 @@ static void judge_open(struct verdict *v, const struct summary *s, const struct 
 
 /*
  * Times between records are those of each thread. One that waits in another aspect may hang, while others of its
- * process go on: its records were read. When a process ended is known up to a second late.
+ * process go on: its records were read. When a process ended is known up to a second late, and what its records tell
+ * while the run goes on as late as any.
  */
 static void judge_waiters(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
@@ -335,20 +373,21 @@ static void judge_waiters(struct verdict *v, const struct summary *s, const stru
         const struct summary_waiter *w = &s->waiters[k];
         const struct builtin_open *o = &s->open_spans[w->open];
         const struct summary_process *p = summary_process_of(s, o->node, (uint64_t)o->instance);
-        int64_t lasted = verdict_open_ns(s, o), late = is_open(v, s, o) ? 0 : CLOCK_S;
+        bool running = v->run == RUN_RUNNING, lasts = is_open(v, s, o);
+        int64_t lasted = verdict_open_ns(s, o), late = !lasts ? CLOCK_S : running ? verdict_unheard_after(e) : 0;
         int64_t last = summary_run_time(s, o->node, w->last), since = summary_run_time(s, o->node, o->since);
         int64_t silent = saturate_sub(saturate_add(since, lasted - late), last);
+        bool borne = is_borne(v, e, i, silent);
         if (w->limit != i || last == INT64_MIN || lasted <= 0 || silent <= 0 ||
             !(silence_counts(s, e, l, i, (size_t)(p - s->processes), silent, 0) ||
               silence_breaks(s, e, i, o->node, silent)) ||
-            (double)saturate_add(l->violated, silent) <=
-                e->limits[i].tolerance * (double)saturate_add(l->judged, silent))
+            (borne && !(running && lasts)))
             continue;
         if (l->is < VERDICT_VIOLATED && lasted > l->open_ns) {
             l->open = o;
             l->open_ns = lasted;
         }
-        verdict_doubt_on(v, s, i, o->node, late == 0);
+        doubt(v, s, i, o->node, borne, lasts);
     }
 }
 
@@ -358,13 +397,14 @@ static void judge_endless(struct verdict *v, const struct summary *s, const stru
     const struct experiment_limit *l = &e->limits[i];
     const struct summary_chosen *times = verdict_chosen(s, i, 0);
     struct verdict_limit *is = &v->limits[i];
+    bool running = v->run == RUN_RUNNING;
     double over = times && times->open > 0 ? (double)times->open - l->bound : 0;
+    bool borne = times && (double)is->violated + over <= l->tolerance * (double)saturate_add(is->judged, times->open);
     if (!times || times->open <= agent_settling(e, l) || l->compare != COMPARE_AT_MOST || over <= 0 ||
-        over < (double)l->persistence ||
-        (double)is->violated + over <= l->tolerance * (double)saturate_add(is->judged, times->open))
+        over < (double)l->persistence || (running ? verdict_goes_on(s, e, i, 0) : borne))
         return;
     is->endless = times->open;
-    verdict_doubt_on(v, s, i, 0, true);
+    doubt(v, s, i, 0, borne, true);
 }
 
 void verdict_judge_hung(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)

@@ -61,10 +61,17 @@ struct summary_field verdict_range(const struct summary *s, const struct experim
 const struct summary_chosen *verdict_chosen(const struct summary *s, uint32_t i, size_t p);
 
 /**
- * verdict_end() in the run's time; where the metric of limit `i` has a condition, of the records that meet it, if they
- * were looked for. INT64_MIN: there is none. *is_read gets false if not all of them could be read.
+ * verdict_end(), also of a run that goes on, in the run's time; where the metric of limit `i` has a condition, of the
+ * records that meet it, if they were looked for. INT64_MIN: there is none. *is_read gets false if not all of them could
+ * be read.
  */
-int64_t verdict_end_chosen(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_read);
+int64_t verdict_last_chosen(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_read);
+
+/**
+ * Whether verdict_last_chosen() may be too early in a run that goes on: records are on their way, or were counted since
+ * then and not wanted.
+ */
+bool verdict_goes_on(const struct summary *s, const struct experiment *e, uint32_t i, size_t p);
 
 /** Whether records of metric `m` that process `p` made ended at a reducer. */
 bool verdict_is_reduced(const struct experiment_metric *m, const struct summary_process *p);

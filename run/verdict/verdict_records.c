@@ -180,6 +180,8 @@ static bool reads(const struct experiment *e, const struct experiment_metric *m,
     bool is = m->aspect && strcmp(m->aspect, aspect) == 0;
     for (int i = 0; m->operands && i < 2 && !is; i++)
         is = reads(e, &e->metrics[experiment_metric_operand(e, m, i)], aspect);
+    for (uint32_t i = 0; i < m->interval.count && !is; i++)
+        is = strcmp(m->interval.aspects[i], aspect) == 0;
     return is;
 }
 
@@ -211,11 +213,12 @@ static bool counts_with(const struct summary *s, const struct experiment *e, uin
     return l->global || (e->metrics[l->metric].per_process ? p == of : s->processes[p].node == s->processes[of].node);
 }
 
-int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_t i, size_t p)
+/* verdict_end(), also of a run that goes on. */
+static int64_t last_of(const struct summary *s, const struct experiment *e, uint32_t i, size_t p)
 {
     const struct summary_process *of = &s->processes[p];
     int64_t last = last_record(s, e, i, p), at = summary_run_time(s, of->node, last);
-    if (of->role == ROLE_DAEMON || summary_property_number(s, RUNDB_ENDED) == 0)
+    if (of->role == ROLE_DAEMON)
         return INT64_MIN; /* what samplers record while a run is drained is of no program */
     for (size_t other = 0; other < s->process_count; other++) {
         bool counts = other != p && counts_with(s, e, i, p, other);
@@ -226,9 +229,38 @@ int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_
     return last;
 }
 
-int64_t verdict_end_chosen(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_read)
+int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_t i, size_t p)
 {
-    int64_t end = verdict_end(s, e, i, p), last = INT64_MIN;
+    return summary_property_number(s, RUNDB_ENDED) != 0 ? last_of(s, e, i, p) : INT64_MIN;
+}
+
+/*
+ * Whether process `p` made records of `book` behind the last one that is stored, or may have: they are on their way, or
+ * such were only counted, and losses are known since, or no packet tells of them yet.
+ */
+static bool made_more(const struct summary *s, const struct summary_process *p, const struct summary_book *book)
+{
+    struct verdict_books of = verdict_aspect(s, p, book), all = verdict_process(s, p);
+    uint64_t lost = all.full + all.window + all.spool + all.off + all.unfinished + all.reduced + all.reducer;
+    return (p->overwrites ? all.rest : of.rest) > 0 ||
+           (of.off > 0 && (lost > p->discarded || p->last_loss > book->last_ns));
+}
+
+bool verdict_goes_on(const struct summary *s, const struct experiment *e, uint32_t i, size_t p)
+{
+    bool any = false;
+    for (size_t other = 0; other < s->process_count; other++)
+        for (size_t b = 0; b < s->processes[other].book_count && counts_with(s, e, i, p, other); b++) {
+            const struct summary_book *book = &s->processes[other].books[b];
+            any = any ||
+                  (reads(e, &e->metrics[e->limits[i].metric], book->name) && made_more(s, &s->processes[other], book));
+        }
+    return any;
+}
+
+int64_t verdict_last_chosen(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, bool *is_read)
+{
+    int64_t end = last_of(s, e, i, p), last = INT64_MIN;
     bool any = false;
     for (size_t k = 0; end != INT64_MIN && k < s->chosen_count; k++) {
         const struct summary_chosen *c = &s->chosen[k];

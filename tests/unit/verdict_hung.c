@@ -234,6 +234,63 @@ TEST(a_process_that_the_run_did_not_start_may_have_hung)
     }
 }
 
+/*
+ * While the run goes on, process 1 made its last record at 5 s, and the last that is known of its node is of 10 s; what
+ * is known may be 3 s late. The mean time between its records may be 100 ms, in windows and instants of 1 ms, and was.
+ */
+TEST(a_process_that_hangs_is_silent_while_the_run_goes_on)
+{
+    static const struct {
+        double last_at, bound, tolerance; /* s; of the node, of the limit */
+        uint64_t under_way, off;          /* records that were attempted and not stored; that were only counted ... */
+        double lost;                      /* ... known at; 0: no packet tells of them yet */
+        double ended;                     /* its bezeld found that it had ended by exit(); 0: it is there */
+        enum verdict_is is, now;
+        double silent; /* s */
+    } cases[] = {
+        {10, 0.1, 0, 0, 0, 0, 0, VERDICT_UNKNOWN, VERDICT_UNKNOWN, 2},
+        {8.2, 0.1, 0, 0, 0, 0, 0, VERDICT_UNKNOWN, VERDICT_UNKNOWN, 0.2},
+        {8.05, 0.1, 0, 0, 0, 0, 0, VERDICT_HELD, VERDICT_HELD, 0},      /* it may not be known yet */
+        {10, 2.1, 0, 0, 0, 0, 0, VERDICT_HELD, VERDICT_HELD, 0},        /* it records seldom */
+        {10, 0.1, 0, 7, 0, 0, 0, VERDICT_HELD, VERDICT_HELD, 0},        /* its records are on their way */
+        {10, 0.1, 0.5, 0, 0, 0, 0, VERDICT_HELD, VERDICT_UNKNOWN, 2},   /* the limit bears it, and it lasts */
+        {10, 0.1, 0.5, 0, 7, 0, 0, VERDICT_HELD, VERDICT_HELD, 0},      /* its aspect is only counted */
+        {10, 0.1, 0.5, 0, 7, 9, 0, VERDICT_HELD, VERDICT_HELD, 0},      /* likewise, and another one is not */
+        {10, 0.1, 0.5, 0, 7, 4.9, 0, VERDICT_HELD, VERDICT_UNKNOWN, 2}, /* it was, before */
+        {10, 0.1, 0, 0, 0, 0, 5.5, VERDICT_HELD, VERDICT_HELD, 0},
+        {10, 0.1, 0, 0, 0, 9, 0, VERDICT_UNKNOWN, VERDICT_UNKNOWN, 2}, /* only another aspect is counted */
+        {0, 0.1, 0, 0, 0, 0, 0, VERDICT_HELD, VERDICT_HELD, 0},        /* nothing is known of its node */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        make_silent(&s, METRIC_MEAN, cases[i].bound * 1e9);
+        s.summary.property_count = 2; /* it has no end */
+        s.summary.chosen_count = 0;
+        s.metrics[0].window = s.experiment.adapt.every = CLOCK_MS;
+        s.limits[0].tolerance = cases[i].tolerance;
+        s.nodes[0].last_at = cases[i].last_at > 0 ? sample_time(cases[i].last_at) : 0;
+        struct summary_process *p = &s.processes[1];
+        struct summary_book *b = &s.books[1][1];
+        p->state = PROCESS_RUNNING;
+        b->off = cases[i].off;
+        b->attempts = b->stored + b->off + cases[i].under_way;
+        struct verdict_books all = verdict_process(&s.summary, p);
+        p->discarded = all.full + all.window + all.spool + all.unfinished + all.reduced + all.reducer;
+        p->discarded += cases[i].lost > 0 ? all.off : all.off - b->off;
+        p->last_loss = cases[i].lost > 0 ? sample_time(cases[i].lost) : 0;
+        if (cases[i].ended > 0)
+            p->ending = (struct builtin_ending){.at = sample_time(cases[i].ended), .way = ENDING_EXIT};
+        struct verdict *v = judge(&s, true);
+        const struct verdict_limit *l = &v->limits[0];
+        if (l->is != cases[i].is || v->rows[0].is != l->is || verdict_now(l, MESSAGE_LIMIT_HELD) != cases[i].now ||
+            verdict_now(&v->rows[0], MESSAGE_LIMIT_HELD) != cases[i].now ||
+            fabs((double)l->silent / 1e9 - cases[i].silent) > 1e-3 || l->mute != (cases[i].silent > 0 ? p : NULL))
+            fail_msg("case %zu: %s, now %s, silent %.3f", i, verdict_name(l->is),
+                     verdict_name(verdict_now(l, MESSAGE_LIMIT_HELD)), (double)l->silent / 1e9);
+        verdict_free(v);
+    }
+}
+
 /* A wait, long span or receiver of `s`, of the aspect of its metric, that began at 3 s and has no end. */
 static struct open_sample {
     struct dict_aspect aspect;
@@ -432,11 +489,13 @@ TEST(a_thread_that_hangs_elsewhere_is_silent_if_it_recorded_before)
         enum experiment_metric_kind kind;
         double last, at, bound; /* s; the wait began at 3 s, the run ended at 10 */
         bool holds;
-    } cases[] = {{METRIC_MAX, 2.9, 9.5, 1, false},     {METRIC_MAX, 0, 9.5, 1, true},
-                 {METRIC_MAX, 9.4, 9.5, 1, true},      {METRIC_MAX, 2.9, 9.5, 5.7, true},
-                 {METRIC_MAX, 2.9, 12, 5.7, false},    {METRIC_MAX, 2.9, 12, 7.2, true},
-                 {METRIC_MEAN, 2.9, 9.5, 1, false},    {METRIC_MEAN, 0, 9.5, 1, true},
-                 {METRIC_MISSES, 2.9, 9.5, 20, false}, {METRIC_MISSES, 2.9, 9.5, 60, true}};
+        bool running; /* it did not, and what is known of 9.5 s may be 3 s late */
+    } cases[] = {{METRIC_MAX, 2.9, 9.5, 1, false, false},     {METRIC_MAX, 0, 9.5, 1, true, false},
+                 {METRIC_MAX, 9.4, 9.5, 1, true, false},      {METRIC_MAX, 2.9, 9.5, 5.7, true, false},
+                 {METRIC_MAX, 2.9, 12, 5.7, false, false},    {METRIC_MAX, 2.9, 12, 7.2, true, false},
+                 {METRIC_MEAN, 2.9, 9.5, 1, false, false},    {METRIC_MEAN, 0, 9.5, 1, true, false},
+                 {METRIC_MISSES, 2.9, 9.5, 20, false, false}, {METRIC_MISSES, 2.9, 9.5, 60, true, false},
+                 {METRIC_MAX, 2.9, 9.5, 3.5, false, true},    {METRIC_MAX, 2.9, 9.5, 3.7, true, true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sample s;
         sample_held(&s);
@@ -452,16 +511,19 @@ TEST(a_thread_that_hangs_elsewhere_is_silent_if_it_recorded_before)
             s.metrics[0].window = s.experiment.adapt.every = CLOCK_MS;
         s.rows[0] = sample_row(0, 0, 9, 0);
         s.rows[0].worst = cases[i].kind == METRIC_MISSES ? 0 : 6e6;
-        add_open(&s, DICT_WAIT, cases[i].at, OPEN_LEFT);
+        add_open(&s, DICT_WAIT, cases[i].at, cases[i].running ? OPEN_NOW : OPEN_LEFT);
+        s.nodes[0].last_at = cases[i].running ? sample_time(cases[i].at) : s.nodes[0].last_at;
+        s.summary.property_count = cases[i].running ? 2 : s.summary.property_count;
         open_sample.open.aspect = "rest";
         s.books[1][1].last_ns = sample_time(9.9);
         struct summary_waiter waiter = {.last = cases[i].last > 0 ? sample_time(cases[i].last) : INT64_MIN};
         s.summary.waiters = &waiter;
         s.summary.waiter_count = 1;
-        struct verdict *v = judge(&s, false);
+        struct verdict *v = judge(&s, cases[i].running);
         if (v->limits[0].is != (cases[i].holds ? VERDICT_HELD : VERDICT_UNKNOWN) || v->rows[0].is != v->limits[0].is)
             fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
         assert_true((v->limits[0].open == NULL) == cases[i].holds);
+        assert_true(!cases[i].running || v->rows[0].lasts == v->limits[0].is);
         verdict_free(v);
     }
 }

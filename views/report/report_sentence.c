@@ -213,6 +213,7 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
     int metric = r->experiment->limits[i].metric;
+    bool running = r->verdict->run == RUN_RUNNING;
     const char *joint = "", *silent = metric >= 0 && r->experiment->metrics[metric].where
                                           ? l->unread
                                                 ? "made no record that meets 'where', of those that could be read,"
@@ -236,12 +237,15 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
     if (l->perhaps)
         say_part(out, &joint, " for the %s for which a process %s before it ended without exit(), perhaps killed",
                  units_duration(l->perhaps).s, silent);
-    if (l->silent)
+    if (l->silent && running)
+        say_part(out, &joint, " for at least %s for which %s has been silent", units_duration(l->silent).s,
+                 l->mute->name);
+    else if (l->silent)
         say_part(out, &joint, " for the %s for which a process %s, until the run ended", units_duration(l->silent).s,
                  silent);
     if (l->endless)
-        say_part(out, &joint, " for the %s since a first record, behind which no last one came until the run ended",
-                 units_duration(l->endless).s);
+        say_part(out, &joint, " for the %s since a first record, behind which no last one %s",
+                 units_duration(l->endless).s, running ? "has come" : "came until the run ended");
     if (l->open)
         say_part(out, &joint, " for the %s for which %s was open, %s",
                  units_duration(verdict_open_ns(r->summary, l->open)).s, l->open->aspect,

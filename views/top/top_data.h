@@ -94,7 +94,8 @@ struct top_data {
     double records, bytes, lost; /* records and bytes a second, and records lost, of the SUT's processes */
     uint64_t unobserved;         /* processes that recorded and were not observed: nothing else here is about them */
     bool incomplete;             /* of the newest moment: verdict_is_complete() is not so */
-    char lasts[192]; /* "; n0 NOT HEARD for 7.10 s; grab of camera OPEN for 3.20 s", of the longest each; "": none */
+    char lasts[256]; /* "; n0 NOT HEARD for 7.10 s; h SILENT for at least 4.00 s; grab of camera OPEN for 3.20 s", of
+                        the longest each; "": none */
     size_t limit_count, violated, unknown;
     bool judged; /* these are of the verdict on a run that has ended; else of states at the shown time */
     char controller[TOP_TEXT_MAX]; /* a sentence */

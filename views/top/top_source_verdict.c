@@ -4,7 +4,7 @@
 /*
  * What limits are by the verdict that the report has: of a run that has ended, at its end, the verdict; of one that
  * goes on, at its newest time, what was judged last, but for what lasts and no instant judges: nodes that are not
- * heard, waits that are open.
+ * heard, processes that are silent, waits that are open.
  */
 #include "base/clock.h"
 #include "mdr/manage.h"
@@ -110,6 +110,15 @@ static const struct builtin_open *longest_open(const struct top_source *s, int64
     return longest;
 }
 
+/* The limit for which a process has been silent for longest; NULL: there is none. */
+static const struct verdict_limit *most_silent(const struct verdict *v)
+{
+    const struct verdict_limit *most = NULL;
+    for (const struct verdict_limit *l = v->limits; l < v->limits + v->limit_count; l++)
+        most = l->silent > (most ? most->silent : 0) ? l : most;
+    return most;
+}
+
 static void find_unheard(struct top_source *s)
 {
     for (uint32_t i = 0; i < s->c.node_count; i++)
@@ -125,11 +134,15 @@ void top_source_find_lasting(struct top_source *s, struct top_data *d)
     int64_t lasted;
     const struct summary_node *n = verdict_unheard_node(s->verdict, s->summary, s->experiment);
     const struct builtin_open *o = longest_open(s, &lasted);
+    const struct verdict_limit *silent = most_silent(s->verdict);
     find_unheard(s);
     size_t used = 0;
     if (n)
         used = (size_t)snprintf(d->lasts, sizeof d->lasts, "; %s NOT HEARD for %s", n->name,
                                 units_duration(verdict_unheard(s->verdict, s->summary, s->experiment, n)).s);
+    if (silent && used < sizeof d->lasts)
+        used += (size_t)snprintf(d->lasts + used, sizeof d->lasts - used, "; %s SILENT for at least %s",
+                                 silent->mute->name, units_duration(silent->silent).s);
     if (o && used < sizeof d->lasts)
         snprintf(d->lasts + used, sizeof d->lasts - used, "; %s of %s OPEN for %s", o->aspect, o->process,
                  units_duration(lasted).s);
