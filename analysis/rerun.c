@@ -105,14 +105,6 @@ bool rerun_simulate(struct rerun *r)
     return all;
 }
 
-double rerun_ended(const struct rerun *r)
-{
-    double last = 0;
-    for (size_t i = 0; i < r->step_count; i++)
-        last = r->steps[i].ends > last ? r->steps[i].ends : last;
-    return last;
-}
-
 void rerun_fini(struct rerun *r)
 {
     free(r->threads);

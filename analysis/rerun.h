@@ -55,7 +55,7 @@ struct rerun {
     uint32_t *cpus; /* of each group; 0: as many as it has threads */
 
     /* Private: for who builds one. */
-    size_t thread_capacity, step_capacity, message_capacity, group_capacity;
+    size_t thread_capacity, step_capacity, message_capacity;
 };
 
 /**
@@ -63,9 +63,6 @@ struct rerun {
  * the order of steps times threads.
  */
 bool rerun_simulate(struct rerun *r);
-
-/** When the last step was done; 0: there is none. */
-double rerun_ended(const struct rerun *r);
 
 void rerun_fini(struct rerun *r);
 

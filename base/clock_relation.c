@@ -428,16 +428,6 @@ struct clock_reading clock_piece_at(const struct clock_piece *piece, int64_t own
     return reading(own, piece->offset, piece->slope * (double)(own - piece->from), bound);
 }
 
-struct clock_reading clock_piece_after(const struct clock_piece *piece, struct clock_reading second)
-{
-    if (second.bound == INT64_MAX)
-        return second;
-    struct clock_reading third = clock_piece_at(piece, second.ns);
-    int64_t drift = saturate_up((double)second.bound * (rate_most + magnitude(piece->slope)));
-    third.bound = saturate_add(third.bound, saturate_add(second.bound, drift));
-    return third;
-}
-
 /* Outside of the knots the rate is that at their nearest, knot `i`. */
 static struct clock_stretch beyond(const struct clock_relation *r, uint32_t i, int step)
 {

@@ -145,9 +145,6 @@ struct clock_reading clock_stretch_at(const struct clock_stretch *stretch, int64
 /** The peer's time by a piece. Outside of the piece the bound grows with the distance, by the first promise. */
 struct clock_reading clock_piece_at(const struct clock_piece *piece, int64_t own);
 
-/** The time of a third clock, by its piece, when the second one says `second`: bounds add up along a path. */
-struct clock_reading clock_piece_after(const struct clock_piece *piece, struct clock_reading second);
-
 /** When the next exchange is worth its cost, ns after the last one; `news` is what that was. */
 int64_t clock_relation_wait(const struct clock_relation *r, enum clock_news news);
 

@@ -41,7 +41,7 @@ static void acknowledge_all(struct window *w)
     for (struct window_packet *p; (p = window_next(w, &at)) != NULL;)
         if (packet_get_header(p->data, p->bytes, &h) == 0)
             window_acknowledge(w, p->stream, h.seq + 1);
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
 }
 
 /* A busy reader leaves the gaps of a bezeld that waits busily. */

@@ -92,7 +92,6 @@ int fill_close_ring(struct fill_ring *ring) BEZEL_MUST_CHECK;
 /** Gives the run what the dictionary of a process has more than it. */
 int fill_publish(struct fill_process *p) BEZEL_MUST_CHECK;
 
-void fill_free_process(struct fill_process *p);
 void fill_free_shapes(struct fill *in);
 
 #endif

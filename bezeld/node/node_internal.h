@@ -21,7 +21,6 @@
 #include "bezeld/node/node.h"
 #include "bezeld/node/own_trace.h"
 #include "bezeld/node/poll_settings.h"
-#include "bezeld/node/rt_setup.h"
 #include "bezeld/node/snapshot.h"
 #include "mdr/command/command_server.h"
 #include "mdr/manage.h"
@@ -152,9 +151,8 @@ struct node {
     int64_t gap;                        /* ns from the last poll to the next (node_polling.c) */
     uint32_t slice;                     /* records that a turn may take; 0: all that wait (node_polling.c) */
     struct aspect_steering aspect_steering;
-    struct node_pause pause;        /* node_pause.c */
-    struct node_clock clock;        /* node_clock.c */
-    struct rt_setup_state rt_setup; /* node_rt_setup.c */
+    struct node_pause pause; /* node_pause.c */
+    struct node_clock clock; /* node_clock.c */
     struct node_triggers triggers;
     struct snapshot snapshot;                     /* the run's snapshot in progress (snapshot_take.c) */
     struct node_managed managed;                  /* manager_client.c */

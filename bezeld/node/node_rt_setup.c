@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "bezeld/node/node_internal.h"
+#include "bezeld/node/rt_setup.h"
 #include "sensor/external/notes.h"
 
 #include <string.h>

@@ -44,35 +44,18 @@ char *remote_collector_control(const struct experiment *e, int inner, char endpo
     return endpoint;
 }
 
-/* Where others reach what listens at `listen` on `node`; *bound: with the port, for the next one. */
-static void data_at(const struct experiment_node *node, const char *listen, uint32_t port,
-                    char endpoint[LINK_ENDPOINT_MAX], char bound[LINK_ENDPOINT_MAX])
+void remote_collector_bound(struct remote_collector *c, uint32_t port, char endpoint[LINK_ENDPOINT_MAX])
 {
     struct address address;
     char text[ADDRESS_TEXT_MAX];
     const char *why;
-    endpoint_at(node, (uint16_t)port, endpoint);
-    if (address_read(listen, &address, &why) != 0) {
-        snprintf(bound, LINK_ENDPOINT_MAX, "%s", listen);
+    endpoint_at(c->node, (uint16_t)port, endpoint);
+    if (address_read(c->listen, &address, &why) != 0)
         return;
-    }
     address.port = (uint16_t)port;
-    snprintf(bound, LINK_ENDPOINT_MAX, "%s", address_print(&address, text));
+    snprintf(c->listen, sizeof c->listen, "%s", address_print(&address, text));
     if (address.kind == ADDRESS_IPV4 || address.kind == ADDRESS_IPV6)
-        snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", bound);
-}
-
-void remote_collector_data(const struct experiment *e, uint32_t port, char endpoint[LINK_ENDPOINT_MAX],
-                           char listen[LINK_ENDPOINT_MAX])
-{
-    data_at(&e->nodes[experiment_collector_node(e)], e->store.listen, port, endpoint, listen);
-}
-
-void remote_collector_bound(struct remote_collector *c, uint32_t port, char endpoint[LINK_ENDPOINT_MAX])
-{
-    char bound[LINK_ENDPOINT_MAX];
-    data_at(c->node, c->listen, port, endpoint, bound);
-    memcpy(c->listen, bound, sizeof c->listen);
+        snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", c->listen);
 }
 
 struct command_caller_access remote_collector_access(const struct remote_collector *c)

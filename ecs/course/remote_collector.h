@@ -70,12 +70,8 @@ struct command_caller_access remote_collector_access(const struct remote_collect
 /** Where a collector that runs on a node takes commands: EXPERIMENT_ROOT or `inner`. Returns `endpoint`. Pure. */
 char *remote_collector_control(const struct experiment *e, int inner, char endpoint[LINK_ENDPOINT_MAX]);
 
-/**
- * Where nodes reach the root, if it has bound `port`, and what a collector that is started again is to bind. Pure.
- * remote_collector_bound() is for any collector, and notes what it is to bind.
- */
-void remote_collector_data(const struct experiment *e, uint32_t port, char endpoint[LINK_ENDPOINT_MAX],
-                           char listen[LINK_ENDPOINT_MAX]);
+/** Where nodes reach the collector, if it has bound `port`; notes in c->listen what it is to bind when it is started
+ * again. Pure. */
 void remote_collector_bound(struct remote_collector *c, uint32_t port, char endpoint[LINK_ENDPOINT_MAX]);
 
 /** Has `program` started, unless it runs. The rest is done in turns. */

@@ -270,11 +270,6 @@ void window_acknowledge(struct window *w, uint32_t i, uint64_t next_seq)
         s->acked_seq = next_seq;
 }
 
-void window_free_acknowledged(struct window *w)
-{
-    window_free_each(w, NULL, NULL);
-}
-
 void window_free_each(struct window *w, void (*gone)(void *context, const struct packet_header *h), void *context)
 {
     for (uint64_t next = window_oldest(w);;) {

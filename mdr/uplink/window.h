@@ -115,14 +115,13 @@ void window_commit(struct window *w, uint32_t i, const struct packet_header *h);
 /** Marks packets of stream `i` before `next_seq` as sent; acknowledgements of later ones are impossible. */
 void window_sent(struct window *w, uint32_t i, uint64_t next_seq);
 
-/**
- * ..._acknowledge(): every packet of stream `i` before `next_seq` is stored; an impossible `next_seq` is ignored.
- * ..._free_acknowledged() frees packets from the oldest on, as long as they are acknowledged and no queue reads them.
- */
+/** Every packet of stream `i` before `next_seq` is stored; an impossible `next_seq` is ignored. */
 void window_acknowledge(struct window *w, uint32_t i, uint64_t next_seq);
-void window_free_acknowledged(struct window *w);
 
-/** The same; calls `gone` before it frees a packet that is stored, but not for packets moved to the spool. */
+/**
+ * Frees packets from the oldest on, as long as they are acknowledged and no queue reads them. Calls `gone`, but
+ * for NULL, before it frees a packet that is stored, but not for packets moved to the spool.
+ */
 void window_free_each(struct window *w, void (*gone)(void *context, const struct packet_header *h), void *context);
 
 /**

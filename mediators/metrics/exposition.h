@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { EXPOSITION_LABELS = 6, EXPOSITION_LABEL_MAX = 512 /* bytes of a value; what is beyond is cut */ };
+enum { EXPOSITION_LABEL_MAX = 512 /* bytes of a value; what is beyond is cut */ };
 
 enum exposition_type {
     EXPOSITION_COUNTER,

@@ -80,7 +80,7 @@ static void fill(struct window *w)
         fuzz_must(commit_one(w, n % (PROCESSES * RINGS), n % 5 * 20));
     for (uint32_t i = 0; i < PROCESSES * RINGS; i++)
         window_acknowledge(w, i, i % 3);
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
 }
 
 static void make_good(void)
@@ -170,7 +170,7 @@ static void use(struct window *w)
             (void)window_holds(w, (uint32_t)i);
             window_acknowledge(w, (uint32_t)i, window_stream(w, (uint32_t)i)->next_seq);
         }
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
     check_packets(w);
     (void)window_waiting(w);
     window_forget(w, 100);

@@ -136,7 +136,7 @@ void fixture_acknowledge(struct fixture *f)
         assert_int_equal(packet_get_header(p->data, p->bytes, &h), 0);
         window_acknowledge(w, p->stream, h.seq + 1);
     }
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
 }
 
 void fixture_turn(struct fixture *f)
@@ -153,7 +153,7 @@ void fixture_turn(struct fixture *f)
         read_packet(f, p->data, &h);
         window_acknowledge(w, p->stream, h.seq + 1);
     }
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
     assert_int_equal(window_waiting(w), 0);
 }
 

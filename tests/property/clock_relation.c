@@ -543,39 +543,6 @@ TEST(a_clock_that_stands_still_is_not_believed)
 
 /* ---- A path of two links ----------------------------------------------------------------------------------------- */
 
-TEST(bounds_add_up_along_a_path)
-{
-    uint64_t seed = seed_start();
-    static struct virtual_hosts first, second;
-    for (int i = 0; i < rounds(100); i++) {
-        struct clock_relation a, b;
-        struct clock_piece one = {0}, two = {0};
-        virtual_hosts_draw(&first, &seed, true);
-        virtual_hosts_draw(&second, &seed, true);
-        second.own = first.peer; /* one clock */
-        clock_relation_init(&a);
-        clock_relation_init(&b);
-        for (int k = 0; k < 2; k++) {
-            struct clock_exchange x;
-            int64_t end;
-            assert_true(virtual_hosts_exchange(&first, k * CLOCK_S, &x, &end));
-            assert_int_equal(clock_relation_add(&a, &x), CLOCK_TOOK);
-            assert_true(virtual_hosts_exchange(&second, k * CLOCK_S, &x, &end));
-            assert_int_equal(clock_relation_add(&b, &x), CLOCK_TOOK);
-        }
-        clock_relation_finish(&a);
-        clock_relation_finish(&b);
-        assert_true(clock_relation_next(&a, &one) && clock_relation_next(&b, &two));
-        for (int64_t at = 0; at < 3 * CLOCK_S; at += CLOCK_S / 4) {
-            struct clock_reading between = clock_piece_at(&one, virtual_clock_at(&first.own, at));
-            struct clock_reading there = clock_piece_after(&two, between);
-            assert_true(llabs(there.ns - virtual_clock_at(&second.peer, at)) <= there.bound);
-            assert_true(there.bound >= between.bound + two.bound);
-        }
-    }
-    assert_true(clock_piece_after(&(struct clock_piece){0}, (struct clock_reading){0, INT64_MAX}).bound == INT64_MAX);
-}
-
 /* ---- Two real hosts ---------------------------------------------------------------------------------------------- */
 
 enum { PACKETS_MAX = 64 };

@@ -137,7 +137,7 @@ static void look(void)
         assert_true(direct_offer_acknowledged(&offer, i) <= window_stream(w, i)->sent_seq);
         window_acknowledge(w, i, direct_offer_acknowledged(&offer, i));
     }
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
 }
 
 /* A connection begins with the receiver's positions, as WELCOME has them, and an offer behind these. */
@@ -145,7 +145,7 @@ static void begin_session(void)
 {
     for (uint32_t i = 0; i < STREAMS; i++)
         window_acknowledge(w, i, expected[i].next_seq);
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
     open_reader();
     direct_offer_begin(&offer, window_oldest(w));
 }

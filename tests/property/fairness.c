@@ -90,7 +90,7 @@ static void acknowledge(bool all)
         s->discarded = h.discarded;
         window_acknowledge(w, p->stream, h.seq + 1);
     }
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
 }
 
 static int begin(void **unused)

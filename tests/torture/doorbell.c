@@ -69,7 +69,7 @@ static void acknowledge_all(void)
     uint64_t at = window_oldest(w);
     for (struct window_packet *p; (p = window_next(w, &at)) != NULL;)
         window_acknowledge(w, p->stream, window_stream(w, p->stream)->next_seq);
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
 }
 
 static void let_idle(void)

@@ -104,7 +104,7 @@ static void look(void)
         return;
     for (uint32_t i = 0; i < STREAMS; i++)
         window_acknowledge(w, i, direct_offer_acknowledged(&offer, i));
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
 }
 
 /* Stores what is offered. False: what came is no packet, or not whole, or not the next one. */
@@ -141,7 +141,7 @@ static void begin_session(void)
 {
     for (uint32_t i = 0; i < STREAMS; i++)
         window_acknowledge(w, i, notes->stored[i]);
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
     open_reader();
     direct_offer_begin(&offer, window_oldest(w));
 }

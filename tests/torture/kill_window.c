@@ -139,14 +139,14 @@ static void victim(uint64_t seed)
             uint64_t to = s->next_seq - (r >> 16) % (1 + (s->next_seq - s->acked_seq));
             notes->stream[i].acked = to > notes->stream[i].acked ? to : notes->stream[i].acked;
             window_acknowledge(w, (uint32_t)n, to);
-            window_free_acknowledged(w);
+            window_free_each(w, NULL, NULL);
         }
         if (window_waiting(w) > WINDOW_BYTES_MIN / 2) /* one stream that is never acknowledged would end the play */
             for (uint32_t all = 0; all < STREAMS; all++) {
                 n = window_find(w, all + 1, 0);
                 notes->stream[all].acked = window_stream(w, (uint32_t)n)->next_seq;
                 window_acknowledge(w, (uint32_t)n, notes->stream[all].acked);
-                window_free_acknowledged(w);
+                window_free_each(w, NULL, NULL);
             }
     }
 }
@@ -201,7 +201,7 @@ static void cut_and_free(struct window *w, uint32_t i)
     assert_true(model_cut(w, i));
     uint64_t next = window_stream(w, i)->next_seq;
     window_acknowledge(w, i, next > 2 ? next - 2 : 0);
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
 }
 
 /*
@@ -237,7 +237,7 @@ static void stepped(void)
     window_acknowledge(w, b, window_stream(w, b)->next_seq - 1);
     step_stop();
     model_cut(w, a);
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
     _exit(0);
 }
 

@@ -96,7 +96,7 @@ static void take_packets(struct external *x)
         seen_bytes += p->bytes;
         window_acknowledge(w, p->stream, h.seq + 1);
     }
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
 }
 
 static void turn(struct external *x)

@@ -183,7 +183,7 @@ TEST_WITH(begin, end, a_node_that_never_stops_keeps_no_other_waiting)
             ;
         assert_int_equal(stored_of(floods), floods->f->processes[0]->rings[0].packets);
         window_acknowledge(floods->window, 0, stored_of(floods));
-        window_free_acknowledged(floods->window);
+        window_free_each(floods->window, NULL, NULL);
     }
 }
 

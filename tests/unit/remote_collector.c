@@ -24,25 +24,31 @@ static struct experiment *read_experiment(const char *rest)
 
 TEST(it_is_reached_at_the_host_of_its_node)
 {
-    char endpoint[LINK_ENDPOINT_MAX], listen[LINK_ENDPOINT_MAX];
+    char endpoint[LINK_ENDPOINT_MAX];
+    static struct remote_collector c;
     struct experiment *e = read_experiment("store: {keys: keys}\ncollector: {node: store}\n");
     assert_int_equal(experiment_collector_node(e), 1);
     assert_string_equal(remote_collector_control(e, EXPERIMENT_ROOT, endpoint), "tcp://store.example:7768");
-    remote_collector_data(e, 4711, endpoint, listen);
+    c.node = &e->nodes[experiment_collector_node(e)];
+    snprintf(c.listen, sizeof c.listen, "%s", e->store.listen);
+    remote_collector_bound(&c, 4711, endpoint);
     assert_string_equal(endpoint, "tcp://store.example:4711");
-    assert_string_equal(listen, "tcp://*:4711"); /* one that is started again binds the same port */
+    assert_string_equal(c.listen, "tcp://*:4711"); /* one that is started again binds the same port */
     experiment_free(e);
 }
 
 TEST(an_address_of_its_own_is_that_of_the_packets)
 {
-    char endpoint[LINK_ENDPOINT_MAX], listen[LINK_ENDPOINT_MAX];
+    char endpoint[LINK_ENDPOINT_MAX];
+    static struct remote_collector c;
     struct experiment *e = read_experiment("store: {keys: keys, listen: 'tcp://198.51.100.9:*'}\n"
                                            "collector: {node: store, control: 'tcp://eth0:99'}\n");
     assert_string_equal(remote_collector_control(e, EXPERIMENT_ROOT, endpoint), "tcp://store.example:99");
-    remote_collector_data(e, 4711, endpoint, listen);
+    c.node = &e->nodes[experiment_collector_node(e)];
+    snprintf(c.listen, sizeof c.listen, "%s", e->store.listen);
+    remote_collector_bound(&c, 4711, endpoint);
     assert_string_equal(endpoint, "tcp://198.51.100.9:4711");
-    assert_string_equal(listen, "tcp://198.51.100.9:4711");
+    assert_string_equal(c.listen, "tcp://198.51.100.9:4711");
     experiment_free(e);
 }
 

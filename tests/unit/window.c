@@ -52,7 +52,7 @@ static struct window_packet *oldest(struct window *w)
 static void acknowledge_all(struct window *w, uint32_t i)
 {
     window_acknowledge(w, i, window_stream(w, i)->next_seq);
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
 }
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ TEST_WITH(scratch_begin, scratch_end, a_packet_that_a_queue_reads_stays_and_so_d
     assert_ptr_equal(oldest(w), second);
     assert_int_equal(count(w), 3);
     second->references = 0;
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
     assert_int_equal(window_waiting(w), 0);
     window_close(w, true);
 }
@@ -163,11 +163,11 @@ TEST_WITH(scratch_begin, scratch_end, an_acknowledgement_of_what_was_never_cut_i
     uint32_t a = add_stream(w, 1, 0);
     assert_true(model_cut(w, a) && model_cut(w, a));
     window_acknowledge(w, a, 3);
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
     assert_int_equal(count(w), 2);
     window_acknowledge(w, a, 1);
     window_acknowledge(w, a, 0); /* late */
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
     assert_int_equal(count(w), 1);
     window_close(w, true);
 }
@@ -193,7 +193,7 @@ TEST_WITH(scratch_begin, scratch_end, a_stream_is_held_while_a_packet_of_it_wait
     uint32_t a = add_stream(w, 1, 0), b = add_stream(w, 2, 0);
     assert_true(model_cut(w, a) && model_cut(w, b) && model_cut(w, b));
     window_acknowledge(w, b, 2);
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
     assert_true(window_holds(w, b));
     acknowledge_all(w, a);
     assert_false(window_holds(w, a));
@@ -520,7 +520,7 @@ static void packetize_one(struct window *w, uint32_t i)
 
 static void free_some(struct window *w)
 {
-    window_free_acknowledged(w);
+    window_free_each(w, NULL, NULL);
     while (model.tail != model.head) {
         struct waiting *p = &model.queue[model.tail % PACKETS];
         if (p->held || p->h.seq >= model.acked[p->stream])

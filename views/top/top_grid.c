@@ -220,15 +220,3 @@ void top_grid_plot(struct top_grid *g, unsigned x, unsigned y, unsigned width, u
             put_bits(g, cell(g, x + i % width, y + i / width), bits[i]);
     free(bits);
 }
-
-void top_grid_print(const struct top_grid *g, FILE *out)
-{
-    for (unsigned y = 0; y < g->height; y++) {
-        unsigned end = g->width;
-        while (end > 0 && strcmp(g->cells[(size_t)y * g->width + end - 1].text, " ") == 0)
-            end--;
-        for (unsigned x = 0; x < end; x++)
-            fputs(g->cells[(size_t)y * g->width + x].text, out);
-        fputc('\n', out);
-    }
-}

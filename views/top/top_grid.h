@@ -8,8 +8,6 @@
 #include "base/err.h"
 #include "views/top/top_data.h"
 
-#include <stdio.h>
-
 enum { TOP_WIDTH_MIN = 40, TOP_HEIGHT_MIN = 10, TOP_WIDTH_MAX = 500, TOP_HEIGHT_MAX = 200 };
 
 /** How a cell looks, beside its character. Colours never say what no character says. */
@@ -62,8 +60,5 @@ unsigned top_grid_dots(const struct top_grid *g, unsigned width);
  */
 void top_grid_plot(struct top_grid *g, unsigned x, unsigned y, unsigned width, unsigned height,
                    const struct top_plot *plot, double *low, double *high);
-
-/** Writes the grid as lines, without blanks at their ends. */
-void top_grid_print(const struct top_grid *g, FILE *out);
 
 #endif
