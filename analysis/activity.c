@@ -327,6 +327,8 @@ static bool take_received(struct activity *a, uint32_t t, const struct activity_
     const struct record_sent *sent = record_messages_pair(a->messages, item);
     struct activity_event e = {.at = saturate_ns(item->at.ns), .peer = ACTIVITY_NONE, .kind = ACTIVITY_RECEIVED};
     e.bytes = bytes_of(aspect, item);
+    int64_t waited = aspect->waited < 0 ? -1 : (int64_t)packet_value(item->r, (uint32_t)aspect->waited);
+    e.waited = waited == 0 ? 1 : waited > 0 ? waited : 0;
     if (sent) {
         struct clock_reading took = record_message_took(sent, item);
         e.from = saturate_ns(saturate_sub(e.at, took.ns));
@@ -560,7 +562,7 @@ static const struct activity_aspect *aspect_of(struct activity *a, const struct 
     uint32_t found = look_up(&a->by_key, item->process->row, item->r->aspect);
     if (found != ACTIVITY_NONE)
         return &a->aspects[found];
-    struct activity_aspect is = {.name = ACTIVITY_NONE, .bytes = -1, .switches = SWITCHES_ASPECTS};
+    struct activity_aspect is = {.name = ACTIVITY_NONE, .bytes = -1, .waited = -1, .switches = SWITCHES_ASPECTS};
     if (item->process->role == ROLE_DAEMON)
         is.switches = (int)switches_aspect(d);
     else if (dict_kind_lasts(d->kind))
@@ -568,6 +570,8 @@ static const struct activity_aspect *aspect_of(struct activity *a, const struct 
     for (uint32_t i = d->field_count; i > 0; i--)
         if (d->fields[i - 1].type == DICT_INT64 && strcmp(d->fields[i - 1].name, "bytes") == 0)
             is.bytes = (int)i - 1;
+        else if (dict_is_duration(d, i - 1))
+            is.waited = (int)i - 1;
     if ((is.name == ACTIVITY_NONE && dict_kind_lasts(d->kind) && item->process->role != ROLE_DAEMON) ||
         !grow_list(&a->aspects, &a->aspect_capacity, a->aspect_count, sizeof is) ||
         !grow_index(&a->by_key, a->aspect_count))

@@ -95,11 +95,12 @@ enum activity_event_kind {
 
 struct activity_event {
     int64_t at;
-    int64_t from;  /* RECEIVED: when it was sent, if `peer` is known */
-    int64_t bound; /* RECEIVED: of the error between both times; 0: of one clock; INT64_MAX: not known */
-    uint32_t peer; /* RECEIVED: the thread that sent it; ACTIVITY_NONE: its sending is not known */
-    uint32_t kind; /* enum activity_event_kind */
-    int64_t bytes; /* SENT, RECEIVED: the size of the message, field `bytes`; -1: it has none */
+    int64_t from;   /* RECEIVED: when it was sent, if `peer` is known */
+    int64_t bound;  /* RECEIVED: of the error between both times; 0: of one clock; INT64_MAX: not known */
+    uint32_t peer;  /* RECEIVED: the thread that sent it; ACTIVITY_NONE: its sending is not known */
+    uint32_t kind;  /* enum activity_event_kind */
+    int64_t bytes;  /* SENT, RECEIVED: the size of the message, field `bytes`; -1: it has none */
+    int64_t waited; /* RECEIVED: for how long its thread had waited for it, field `waited`, ns; 0: it does not say */
 };
 
 struct activity_thread {
@@ -156,6 +157,7 @@ struct activity {
     struct activity_aspect {
         uint32_t name; /* of those that last */
         int bytes;     /* its field with the size; -1: it has none */
+        int waited;    /* its field of that name; -1: it has none */
         int switches;  /* which of sampler `switches` it is */
     } * aspects;
     struct activity_known { /* whom a text and numbers in a record of the sampler stand for */
@@ -238,9 +240,6 @@ bool activity_message_wait(const struct activity_thread *t, int64_t at, struct a
 
 /** Whether thread `t` is in a span of that name just behind `at`: the innermost one, or one of 64 around it. */
 bool activity_is_in_span(const struct activity *a, const struct activity_thread *t, const char *name, int64_t at);
-
-/** Whether a span of thread `t` lasts from `begin` to `end`, and has no other in it. */
-bool activity_is_inner(const struct activity_thread *t, int64_t begin, int64_t end);
 
 /** When the innermost span is another one, at `at` or later; INT64_MAX: never. */
 int64_t activity_inner_until(const struct activity_thread *t, int64_t at);

@@ -152,6 +152,15 @@ enum activity_reason activity_reason_before(const struct activity_thread *t, int
     return i ? i->reason : ACTIVITY_NO_WAIT;
 }
 
+/* Whether a span lasts from `begin` to `end`, and has no other in it. */
+static bool is_inner(const struct activity_thread *t, int64_t begin, int64_t end)
+{
+    size_t i = count_before(t->spans, t->span_count, sizeof *t->spans, begin, &t->near->spans);
+    while (i < t->span_count && t->spans[i].begin == begin && t->spans[i].end != end)
+        i++;
+    return i < t->span_count && t->spans[i].begin == begin && activity_inner_until(t, saturate_add(begin, 1)) == end;
+}
+
 bool activity_message_wait(const struct activity_thread *t, int64_t at, struct activity_window *wait)
 {
     size_t i = inner_before(t, saturate_add(at, 1));
@@ -159,7 +168,7 @@ bool activity_message_wait(const struct activity_thread *t, int64_t at, struct a
     if (i < 2 || t->inner[i - 2].reason != ACTIVITY_FOR_MESSAGE)
         return false;
     *wait = (struct activity_window){t->inner[i - 2].at, t->inner[i - 1].at};
-    return activity_is_inner(t, wait->from, wait->until) && (event == 0 || t->events[event - 1].at < wait->from);
+    return is_inner(t, wait->from, wait->until) && (event == 0 || t->events[event - 1].at < wait->from);
 }
 
 int64_t activity_inner_until(const struct activity_thread *t, int64_t at)
@@ -175,14 +184,6 @@ bool activity_is_in_span(const struct activity *a, const struct activity_thread 
         if (t->spans[i - 1].end > at && strcmp(a->names[t->spans[i - 1].name], name) == 0)
             return true;
     return false;
-}
-
-bool activity_is_inner(const struct activity_thread *t, int64_t begin, int64_t end)
-{
-    size_t i = count_before(t->spans, t->span_count, sizeof *t->spans, begin, &t->near->spans);
-    while (i < t->span_count && t->spans[i].begin == begin && t->spans[i].end != end)
-        i++;
-    return i < t->span_count && t->spans[i].begin == begin && activity_inner_until(t, saturate_add(begin, 1)) == end;
 }
 
 bool activity_lost_intervals(const struct activity *a, const struct activity_thread *t, int64_t from, int64_t until)

@@ -253,25 +253,19 @@ static void step_off(struct walk *w, size_t i)
 }
 
 /*
- * Until when the thread did nothing but wait for message `k` of its events, as far as its records say: the innermost
- * span has nothing in it but the receiving, or a wait for a message ended before it; and the message was sent
- * meanwhile. INT64_MIN: it is not known to have waited.
+ * Until when the thread waited for message `k` of its events, as its records say: a wait for a message ended before it,
+ * or the receiving says for how long; and the message was sent meanwhile. INT64_MIN: it is not known to have waited.
  */
 static int64_t waited_until(const struct walk *w, size_t k)
 {
     const struct activity_thread *t = thread_of(w);
     const struct activity_event *e = &t->events[k];
     struct activity_window wait;
-    int64_t begin, end = activity_inner_until(t, e->at);
     if (e->kind != ACTIVITY_RECEIVED || e->peer == ACTIVITY_NONE || e->bound == INT64_MAX)
         return INT64_MIN;
     if (activity_message_wait(t, e->at, &wait) && e->from >= wait.from)
         return wait.until;
-    if (activity_inner_before(t, e->at, &begin) == ACTIVITY_NONE || !activity_is_inner(t, begin, end))
-        return INT64_MIN;
-    bool alone = e->from >= begin && (k == 0 || t->events[k - 1].at < begin) &&
-                 (k + 1 == t->event_count || t->events[k + 1].at >= end);
-    return alone ? e->at : INT64_MIN;
+    return e->waited > 0 && e->from >= saturate_sub(e->at, e->waited) ? e->at : INT64_MIN;
 }
 
 /* When the thread was on a CPU is not known from `from` to the place of the walk. */

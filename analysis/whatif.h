@@ -46,9 +46,10 @@ int whatif_read(const char *text, struct whatif_change *change, const char **why
 
 enum whatif_lack {
     WHATIF_LACKS_NOTHING,
-    WHATIF_LACKS_PLACE,   /* nothing of the run worked where the process would be, so nobody knows who has the CPU there
-                           */
-    WHATIF_LACKS_NETWORK, /* no message between those two nodes tells how long one would be under way */
+    WHATIF_LACKS_PLACE, /* nothing of the run worked where the process would be, so nobody knows who has the CPU there
+                         */
+    WHATIF_LACKS_SWITCHES, /* a thread that the change is in has records, and no intervals */
+    WHATIF_LACKS_NETWORK,  /* no message between those two nodes tells how long one would be under way */
 };
 
 struct whatif {

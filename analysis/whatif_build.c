@@ -612,12 +612,24 @@ static bool is_unseen(const struct build *b, uint32_t own)
     return false;
 }
 
+/* Whether the change is in spans of thread `t` in the window, of which nobody knows when it had a CPU. */
+static bool is_scaled_unseen(const struct build *b, const struct activity_thread *t)
+{
+    int64_t since;
+    for (int64_t at = b->from; at < b->until; at = activity_inner_until(t, saturate_add(at, 1)))
+        if (activity_inner_before(t, saturate_add(at, 1), &since) != ACTIVITY_NONE && is_scaled(b, t, at))
+            return true;
+    return false;
+}
+
 /* Which threads have steps, and the messages that threads send. */
 static void place_threads(struct build *b)
 {
     for (size_t i = 0; i < b->a->thread_count; i++) {
         const struct activity_thread *t = &b->a->threads[i];
         b->place[i] = is_seen(t, b->from, b->until) ? (uint32_t)b->r.thread_count++ : (uint32_t)ACTIVITY_NONE;
+        if (b->place[i] == ACTIVITY_NONE && is_scaled_unseen(b, t))
+            b->run->lack = WHATIF_LACKS_SWITCHES;
         b->event[i] = b->first[i] = activity_event_at(t, b->from);
         b->message[i] = b->r.message_count;
         for (size_t k = b->first[i]; k < t->event_count && t->events[k].at <= b->until && !b->failed; k++)

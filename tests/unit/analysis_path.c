@@ -295,22 +295,26 @@ TEST_WITH(start, finish, test_nothing_recorded)
     is_piece(3, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 90, 100);
 }
 
-/* Without intervals a span that holds the receiving alone shows that the thread waited; one with work in it does not.
- */
-TEST_WITH(start, finish, test_a_span_around_the_receiving)
+/* Without intervals a receiving tells for how long its thread had waited. A span around it does not: it may be work. */
+TEST_WITH(start, finish, test_a_receiving_that_says_how_long_it_waited)
 {
     uint32_t t = scene_thread(&a, 1, "t"), u = scene_thread(&a, 1, "u");
-    scene_span(&a, t, "receive", 20, 60);
-    scene_receive(&a, t, 60, u, 40);
-    scene_send(&a, u, 40);
-    walk(t, 0, 100);
-    is_piece(0, PATH_UNKNOWN, PATH_NO_SWITCHES, u, 0, 40);
-    is_piece(1, PATH_MESSAGE, PATH_KNOWN, t, 40, 60);
-    is_piece(2, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 60, 100);
-    scene_span(&a, t, "work", 30, 35);
-    walk(t, 0, 100);
-    for (size_t i = 0; i < p.count; i++)
-        assert_true(p.pieces[i].is == PATH_UNKNOWN && p.pieces[i].thread == t);
+    static const int64_t waited[] = {0, 10, 30}; /* the message was sent 20 before */
+    for (int64_t i = 0; i < 3; i++) {
+        int64_t at = 100 * i;
+        scene_span(&a, t, "receive", at + 20, at + 60);
+        scene_receive(&a, t, at + 60, u, at + 40);
+        a.threads[t].events[i].waited = waited[i];
+    }
+    for (int64_t i = 0; i < 2; i++) {
+        walk(t, 100 * i, 100 * i + 100);
+        for (size_t k = 0; k < p.count; k++)
+            assert_true(p.pieces[k].is == PATH_UNKNOWN && p.pieces[k].thread == t);
+    }
+    walk(t, 200, 300);
+    is_piece(0, PATH_UNKNOWN, PATH_NO_SWITCHES, u, 200, 240);
+    is_piece(1, PATH_MESSAGE, PATH_KNOWN, t, 240, 260);
+    is_piece(2, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 260, 300);
 }
 
 TEST_WITH(start, finish, test_lost_records)

@@ -152,7 +152,8 @@ const char *why_unpredicted(const struct why_answer *a, const struct whatif *w)
     if (w->instances == 0)
         return "nobody knows when their threads were on a CPU";
     if (!w->applies)
-        return "nothing of that name took any time in them";
+        return w->lack == WHATIF_LACKS_SWITCHES ? "nobody knows when its threads were on a CPU"
+                                                : "nothing of that name took any time in them";
     if (w->left_out > w->instances)
         return "most of them cannot be simulated";
     if (isnan(w->error))
