@@ -94,6 +94,7 @@ struct why_answer {
     int64_t newest;      /* WHY_PATH: the latest time of a record that was read */
     uint64_t records;    /* WHY_PATH with a search: that programs made in its time */
     uint64_t late_spans; /* WHY_PATH: as in struct live */
+    uint64_t missing;    /* records that were lost, or had expired, where instances were looked for: of any aspect */
     uint64_t unplaced;   /* instances of an interval whose last record came before the first one */
     struct run_reader_totals totals;
     char misuse[512]; /* the run has no such work; "": it has */

@@ -273,6 +273,7 @@ static void put_members(struct json *j, const struct why_page *p, const struct w
     json_text(j, "field", a->question.of == WHY_FIELD ? a->question.field : NULL);
     json_text(j, "verdict", why_is_known(a) ? "explained" : "unknown");
     json_uint(j, "instances", c->count);
+    json_uint(j, "missing_records", a->missing);
     json_known_int(j, "beyond_ns", c->beyond > 0, c->beyond);
     json_uint(j, "over", c->over);
     json_uint(j, "slow", c->slow_count);

@@ -197,6 +197,8 @@ static int find_instances(const char *run, struct why_find *f)
     }
     if (f->interval && !err)
         interval_finish(f->interval, f->now);
+    if (reader)
+        f->a->missing = run_reader_totals(reader).lost + run_reader_totals(reader).expired;
     run_reader_close(reader);
     if (!err && !why_add_open(f->a, &f->lasts))
         err = BEZEL_ENOMEM;

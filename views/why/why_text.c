@@ -155,11 +155,11 @@ static void put_head(const struct why_page *p, const struct why_answer *a, FILE 
         fprintf(out, " is longer than %s: what violated it is not among them.\n", units_duration(c->beyond).s);
         return;
     }
-    fprintf(out, "%s%s of %s ",
+    fprintf(out, "%s%s of %s %s",
             c->over             ? ""
             : a->question.limit ? "the slowest "
                                 : "The slowest ",
-            units_count(c->over ? c->over : c->slow_count).s, units_count(c->count).s);
+            units_count(c->over ? c->over : c->slow_count).s, units_count(c->count).s, a->missing ? "stored " : "");
     put_instances(&a->question, out);
     if (c->over)
         fprintf(out, " took longer than %s", units_duration(c->beyond).s);
@@ -168,7 +168,11 @@ static void put_head(const struct why_page *p, const struct why_answer *a, FILE 
     fprintf(out, ". They took %s on average", why_duration(a->terms.slow).s);
     if (c->usual_count)
         fprintf(out, ", usual ones %s", why_duration(a->terms.usual).s);
-    fputs(".\n", out);
+    fputs(".", out);
+    if (a->missing)
+        fprintf(out, " There may be more, as records of these programs were lost or had expired (%s).",
+                units_count(a->missing).s);
+    fputs("\n", out);
     why_put_open(p, a, out);
 }
 
