@@ -51,6 +51,33 @@ TEST(what_is_recorded_behind_the_end_is_no_phase)
     }
 }
 
+/* Of the instances that are stored it is said that there may be more, if records were lost where they are. */
+TEST(what_was_lost_may_have_been_instances)
+{
+    static const uint8_t id[16] = "a run's identity";
+    static const struct dict_aspect step = {
+        .name = "step", .kind = DICT_EVENT, .field_count = 1, .fields = {{DICT_INT64, "took", "ns", ""}}};
+    for (uint64_t lost = 0; lost < 20; lost += 13) {
+        char run[SCRATCH_PATH + 16];
+        struct why_answer a;
+        struct why_question q = {.aspect = "step", .share = 1, .from = INT64_MIN, .until = INT64_MAX};
+        struct fake_sensor *f = fake_new("desk", id, 1);
+        snprintf(run, sizeof run, "%s/lost%d", scratch_dir, (int)lost);
+        assert_int_equal(mkdir(run, 0777), 0);
+        fake_add_process(f, "app", 100, ROLE_SUT);
+        uint32_t aspect = fake_add_aspect_like(f, 0, &step);
+        fake_cut_one(f, 0, 0, aspect, (const uint64_t[]){5});
+        fake_lose(f, 0, 0, lost);
+        fake_cut_one(f, 0, 0, aspect, (const uint64_t[]){7});
+        assert_int_equal(stored_whole(run, f), 0);
+        fake_free(f);
+        assert_int_equal(why_read(run, &q, &a), 0);
+        assert_int_equal(a.choice.count, 2);
+        assert_int_equal(a.missing, lost);
+        why_free(&a);
+    }
+}
+
 int main(void)
 {
     return test_run(scratch_begin, scratch_end);
