@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LIVE_CPU (200 * CLOCK_MS)
 enum { RECORDS_MOST = 20000000, RECORDS_LIVE = 200000 }; /* at once; of a run that goes on, which is judged often */
 
 /* The number in field `name` of a record; NaN: it has none. */
@@ -211,27 +212,38 @@ static bool read_waiters(const char *run, struct summary *s, const struct summar
 }
 
 /*
- * The same while the run goes on, of the last waiter alone: what its thread recorded shortly before it began to wait,
- * and whether it records though it waits. Where there are too many records to tell, it is as if it had recorded none.
+ * The same while the run goes on: what threads recorded shortly before they began to wait, and whether they record
+ * though they wait. Waits that began close to one another are read at once. Where there are too many records to tell,
+ * or no CPU time is left by `stop`, it is as if they had recorded none.
  */
-static void read_waiter_live(const char *run, struct summary *s, const struct experiment *e,
-                             const struct summary_process *p, const struct experiment_limit *l)
+static void read_waiters_live(const char *run, struct summary *s, const struct experiment *e,
+                              const struct summary_process *p, const struct experiment_limit *l, size_t first,
+                              int64_t stop)
 {
     const struct experiment_metric *m = &e->metrics[l->metric];
-    size_t number = s->waiter_count - 1;
-    struct summary_waiter *w = &s->waiters[number];
     double longest = m->kind == METRIC_MISSES ? l->bound * (double)m->period : l->bound;
     int64_t far = saturate_add(agent_settling(e, l), saturate_add((int64_t)fmin(longest, 1e18), CLOCK_S));
-    int64_t since = summary_run_time(s, p->node, s->open_spans[w->open].since);
     int64_t now = summary_run_time(s, p->node, saturate_sub(s->nodes[p->node].last_at, verdict_unheard_after(e)));
-    if (!read_waiters(run, s, p, m, number, saturate_sub(since, far), since, RECORDS_LIVE) || w->last == INT64_MIN ||
-        !read_waiters(run, s, p, m, number, saturate_sub(now, far), INT64_MAX, RECORDS_LIVE))
-        w->last = INT64_MIN;
+    bool is_told = clock_process_cpu() < stop &&
+                   read_waiters(run, s, p, m, first, saturate_sub(now, far), INT64_MAX, RECORDS_LIVE);
+    for (size_t w = first, next; w < s->waiter_count; w = next) {
+        int64_t since = summary_run_time(s, p->node, s->open_spans[s->waiters[w].open].since), until = since;
+        for (next = w; next < s->waiter_count; next++) {
+            int64_t begun = summary_run_time(s, p->node, s->open_spans[s->waiters[next].open].since);
+            if (saturate_sub(begun, far) > until)
+                break;
+            until = saturate_most(begun, until);
+        }
+        bool is_read = is_told && clock_process_cpu() < stop &&
+                       read_waiters(run, s, p, m, w, saturate_sub(since, far), until, RECORDS_LIVE);
+        for (size_t k = w; k < next && !is_read; k++)
+            s->waiters[k].last = INT64_MIN;
+    }
 }
 
 /* The waits of process `p` in other aspects than that of limit `i`, but for those that broke no bound of a time. */
 static int add_waiters(const char *run, struct summary *s, const struct experiment *e, uint32_t i,
-                       const struct summary_process *p)
+                       const struct summary_process *p, int64_t stop)
 {
     const struct experiment_limit *l = &e->limits[i];
     const struct experiment_metric *m = &e->metrics[l->metric];
@@ -247,15 +259,15 @@ static int add_waiters(const char *run, struct summary *s, const struct experime
         if (!grow_by_one(&s->waiters, s->waiter_count, sizeof *s->waiters))
             return BEZEL_ENOMEM;
         s->waiters[s->waiter_count++] = (struct summary_waiter){.limit = i, .open = o, .last = INT64_MIN};
-        if (!ended)
-            read_waiter_live(run, s, e, p, l);
     }
     if (s->waiter_count > first && ended)
         (void)read_waiters(run, s, p, m, first, INT64_MIN, INT64_MAX, RECORDS_MOST);
+    else if (s->waiter_count > first)
+        read_waiters_live(run, s, e, p, l, first, stop);
     return 0;
 }
 
-static int find_waiters(const char *run, struct summary *s, const struct experiment *e, uint32_t limit)
+static int find_waiters(const char *run, struct summary *s, const struct experiment *e, uint32_t limit, int64_t stop)
 {
     const struct experiment_limit *l = &e->limits[limit];
     const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
@@ -263,13 +275,14 @@ static int find_waiters(const char *run, struct summary *s, const struct experim
     if (!m || l->compare != COMPARE_AT_MOST || !experiment_metric_is_of_arrivals(m))
         return 0;
     for (size_t p = 0; p < s->process_count && !err; p++)
-        err = add_waiters(run, s, e, limit, &s->processes[p]);
+        err = add_waiters(run, s, e, limit, &s->processes[p], stop);
     return err;
 }
 
 int rejudge_chosen(const char *run, struct summary *s, const struct experiment *e)
 {
     int err = 0;
+    int64_t stop = clock_process_cpu() + LIVE_CPU;
     bool ended = summary_property_number(s, RUNDB_ENDED) != 0;
     if (s->mirror.partial || (!ended && s->now == 0))
         return 0; /* not all of its records are there */
@@ -283,6 +296,6 @@ int rejudge_chosen(const char *run, struct summary *s, const struct experiment *
             err = add_chosen(s, &c, is_read || c.last != 0);
         }
     for (uint32_t i = 0; i < e->limit_count && !err; i++)
-        err = find_waiters(run, s, e, i);
+        err = find_waiters(run, s, e, i, stop);
     return err;
 }
