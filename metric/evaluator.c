@@ -306,13 +306,18 @@ void evaluator_totals(struct evaluator *e, uint64_t produced, uint64_t lost, uin
     e->level = en_route;
 }
 
-/* A first window that has not passed may hold too much already, and what is made before it has is in no other one. */
+/*
+ * A first window that has not passed may hold too much already, and what is made before it has is in no other one. Of
+ * chosen records it is known as late as the records come.
+ */
 static double least_of(const struct evaluator *e, int64_t now)
 {
-    uint64_t n;
-    if (!e->rate || e->known || !rate_least(e->rate, now, &n))
-        return 0;
-    return e->metric->kind == METRIC_COUNT ? (double)n : (double)n * (double)CLOCK_S / (double)e->metric->window;
+    double n = 0, first;
+    if (!e->known && !rate_least(e->rate, now, &n))
+        n = 0;
+    if (rate_first(e->rate, &first) && first > n)
+        n = first;
+    return e->metric->kind == METRIC_COUNT ? n : n * (double)CLOCK_S / (double)e->metric->window;
 }
 
 /* Of the records that are known to meet the condition: a largest value, or percentage, is it at least. */

@@ -41,7 +41,7 @@ struct evaluator {
     double value, resolution;
     double lowest; /* of METRIC_COUNT, where known: for a lower bound, without records older than the window */
     double joint;  /* what it is in a metric of two: numbers of records are of one and the same time */
-    double least;  /* of a value that is not known: it is this at least; else 0 */
+    double least;  /* of a value that is not known, or the first one of a number: it is this at least; else 0 */
     int64_t at;    /* time of the latest record or reading in the value; meaningful where known */
 };
 

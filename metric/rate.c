@@ -39,8 +39,8 @@ struct rate {
     struct rate_part *parts; /* RATE_PARTS; NULL: rate_refine() was not called */
     bool is_chosen;          /* of some of the records: rate_new() */
     bool tumbles;
-    bool started;
-    int64_t since; /* the first reading that found the counter above 0 */
+    bool started, first_due; /* the latter: rate_first() */
+    int64_t since;           /* the first reading that found the counter above 0 */
     uint64_t marks;
     struct rate_mark open; /* records after the newest mark; its end and attempts are not known yet */
     struct rate_mark mark[RATE_MARKS];
@@ -97,7 +97,7 @@ void rate_free(struct rate *r)
 
 void rate_reset(struct rate *r)
 {
-    r->started = false;
+    r->started = r->first_due = false;
     r->marks = 0;
     r->open.came = r->open.records = 0;
     if (r->parts)
@@ -228,6 +228,7 @@ void rate_count(struct rate *r, uint64_t attempts, int64_t now)
     r->open.came = r->open.records = 0;
     if (!r->started && attempts > 0) {
         r->started = true;
+        r->first_due = r->is_chosen && r->marks > 1;
         r->since = now;
     }
 }
@@ -442,7 +443,33 @@ bool rate_is_open(const struct rate *r, int64_t now)
     return (int64_t)span.missing > 0 || rate_is_old(r, newest, rate_at(r, span.to)->end);
 }
 
-bool rate_least(const struct rate *r, int64_t now, uint64_t *n)
+/* The number of a span's records, of one that is longer than a window those of a window in it. */
+static double rate_within(const struct rate *r, const struct rate_span *span)
+{
+    uint64_t all = r->is_chosen ? rate_sum(r, span).records : rate_counted(r, span);
+    int64_t length = rate_length(r, span);
+    if (length <= r->window || r->tumbles)
+        return (double)all;
+    if (!r->parts)
+        return (double)all * (double)r->window / (double)length;
+    uint64_t outside = rate_outside(r, span);
+    return (double)(all - (outside < all ? outside : all));
+}
+
+/* The span of the window that ends with mark `to`, as far as it began behind the oldest mark. */
+static struct rate_span rate_back(const struct rate *r, uint64_t to)
+{
+    struct rate_span span = {.from = to, .to = to};
+    if (r->tumbles) {
+        span.from = to > rate_oldest(r) ? rate_edge(r, to - 1) : to;
+        return span;
+    }
+    while (span.from > rate_oldest(r) && rate_length(r, &span) < r->window)
+        span.from--;
+    return span;
+}
+
+bool rate_least(const struct rate *r, int64_t now, double *n)
 {
     if (r->marks == 0 || now - rate_at(r, r->marks - 1)->end > r->window)
         return false;
@@ -450,8 +477,32 @@ bool rate_least(const struct rate *r, int64_t now, uint64_t *n)
     while (span.from > rate_oldest(r) && now - rate_at(r, span.from - 1)->end <= r->window &&
            !rate_is_edge(r, rate_at(r, span.from - 1)->end, now))
         span.from--;
+    double inner = rate_within(r, &span), outer = 0;
+    span = rate_back(r, r->marks - 1);
     if (span.from == span.to)
         return false;
-    *n = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
+    outer = rate_within(r, &span);
+    *n = inner > outer ? inner : outer;
+    return true;
+}
+
+bool rate_first(struct rate *r, double *n)
+{
+    uint64_t oldest = rate_oldest(r), at = r->marks - 1;
+    while (r->first_due && at > oldest && rate_at(r, at - 1)->end >= r->since)
+        at--;
+    r->first_due = r->first_due && at > oldest;
+    while (r->first_due && r->tumbles && at < r->marks - 1 &&
+           !rate_is_edge(r, rate_at(r, at - 1)->end, rate_at(r, at)->end))
+        at++;
+    if (!r->first_due || (r->tumbles && !rate_is_edge(r, rate_at(r, at - 1)->end, rate_at(r, at)->end)))
+        return false;
+    struct rate_span span = rate_back(r, at);
+    for (uint64_t i = span.from + 1; i <= span.to; i++)
+        span.missing += rate_missing(r, i);
+    if ((int64_t)span.missing > 0)
+        return false;
+    r->first_due = false;
+    *n = rate_within(r, &span);
     return true;
 }

@@ -99,8 +99,16 @@ bool rate_is_open(const struct rate *r, int64_t now);
 
 /**
  * Until a full window has passed: the number of records of which it is known that they lie in the latest one, of chosen
- * ones that they came; there may be more. False, and nothing written, where no two readings are in that window.
+ * ones that they came; there may be more. As rate_number(), it reaches back to a reading, also to one that found
+ * nothing yet; without rate_refine() as many as a window has of that time on average. False, and nothing written, where
+ * there is one reading alone, or the last one is more than a window ago.
  */
-bool rate_least(const struct rate *r, int64_t now, uint64_t *n);
+bool rate_least(const struct rate *r, int64_t now, double *n);
+
+/**
+ * Of chosen records, once: the same of the window that ended at the reading that found the first one, as soon as all
+ * that were counted have come. False, and nothing written, where that was told, is not known yet, or no more.
+ */
+bool rate_first(struct rate *r, double *n);
 
 #endif

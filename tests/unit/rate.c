@@ -77,7 +77,7 @@ TEST(what_was_made_before_a_window_has_passed_is_known_to_be_there)
     for (int is_chosen = 0; is_chosen <= 1; is_chosen++)
         for (uint64_t before = 0; before <= 7; before += 7) {
             struct rate *r;
-            uint64_t n = 99;
+            double n = 99;
             assert_int_equal(rate_new(CLOCK_S, is_chosen, &r), 0);
             assert_false(rate_least(r, 0, &n));
             rate_count(r, before, 0);
@@ -86,15 +86,50 @@ TEST(what_was_made_before_a_window_has_passed_is_known_to_be_there)
             rate_others(r, ONE_RECORD(4, 0, NULL));
             rate_count(r, before + 2, 100 * CLOCK_MS);
             assert_true(rate_least(r, 100 * CLOCK_MS, &n));
-            assert_int_equal(n, is_chosen ? 1 : 2);
+            assert_true(n == (is_chosen ? 1 : 2));
             rate_count(r, before + 2, CLOCK_S);
             assert_true(rate_least(r, CLOCK_S, &n));
-            assert_int_equal(n, is_chosen ? 1 : 2);
+            assert_true(n == (is_chosen ? 1 : 2));
             rate_count(r, before + 2, CLOCK_S + 1);
-            assert_true(
-                rate_least(r, CLOCK_S + 1, &n)); /* they were made at its reading's time, for all that is known */
-            assert_int_equal(n, 0);
+            assert_true(rate_least(r, CLOCK_S + 1, &n)); /* to the reading a window before, and as many of that */
+            assert_true(n > 0.999 * (is_chosen ? 1 : 2) && n < (is_chosen ? 1 : 2));
             assert_false(rate_least(r, 2 * CLOCK_S + 2, &n));
+            rate_free(r);
+        }
+}
+
+/* Instants are further apart than the window, or a window of those that follow one another ends in between. */
+TEST(the_first_records_of_a_source_are_in_a_window)
+{
+    static const struct {
+        int64_t window;
+        bool tumbles;
+    } table[] = {{100 * CLOCK_MS, false}, {50 * CLOCK_MS, false}, {150 * CLOCK_MS, false}, {300 * CLOCK_MS, true}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        for (int late = 0; late <= 2;
+             late++) { /* 0: it is of all records; 1, 2: of chosen ones, which come then, and later */
+            struct rate *r;
+            const int64_t every = 100 * CLOCK_MS + 100000, burst = 35 * every + every / 2;
+            double n, most = 0;
+            assert_int_equal(rate_new(table[i].window, late > 0, &r), 0);
+            assert_int_equal(rate_refine(r), 0);
+            if (table[i].tumbles)
+                rate_tumble(r);
+            for (int k = 30; k < 45; k++) {
+                uint64_t count, all, lowest;
+                for (int j = 0; k == (late == 2 ? 38 : 36) && j < 5; j++)
+                    rate_record(r, burst + j);
+                rate_count(r, k >= 36 ? 5 : 0, k * every);
+                bool known = rate_number(r, k * every, &count, &all, &lowest);
+                if (known && (double)count > most)
+                    most = (double)count;
+                if (!known && rate_least(r, k * every, &n) && n > most)
+                    most = n;
+                if (rate_first(r, &n) && n > most)
+                    most = n;
+            }
+            assert_true(most == 5);
+            assert_false(rate_first(r, &n));
             rate_free(r);
         }
 }
@@ -513,8 +548,8 @@ static void number_is_that_of_a_window(uint64_t *seed, int64_t window, int64_t l
                    most_within(times, made, 0, now, 2 * part + 2); /* of parts at its begin */
             assert_true(lowest <= all && lowest <= most + (uint64_t)missing);
             least = most_within(times, made, now - window, now, window); /* the last window, at least */
-            most =
-                most_within(times, made, 0, now, window + window / 16) + 2 + (uint64_t)missing; /* of ends of parts */
+            most = most_within(times, made, 0, now, window + part) + missing +
+                   most_within(times, made, 0, now, 2 * part + 2) + most_within(times, made, 0, now, part + 1);
             assert_true(got >= least && got <= most);
         }
         before = now;
