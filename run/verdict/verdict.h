@@ -238,6 +238,12 @@ int64_t verdict_row_unheard(const struct verdict *v, const struct summary *s, co
 bool verdict_lacks_node(const struct verdict *v, const struct summary *s, const struct experiment *e);
 
 /**
+ * From when on records of `aspect` that process `p` made were only counted, to the end, as notes of operators tell; on
+ * its node's clock. INT64_MAX: they were not, as far as notes tell. Pure.
+ */
+int64_t verdict_counted_since(const struct summary *s, const struct summary_process *p, const char *aspect);
+
+/**
  * Until when `o` was open, run's time: to the end of its process, or to the last that is known of its node; until the
  * run began to end, at most, since the end is no violation. Its node is one of `s`. Pure.
  */

@@ -227,6 +227,23 @@ static void judge_silent(struct verdict *v, const struct summary *s, const struc
     }
 }
 
+int64_t verdict_counted_since(const struct summary *s, const struct summary_process *p, const char *aspect)
+{
+    int64_t paused = INT64_MAX, counted = INT64_MAX;
+    for (const struct summary_note *n = s->notes; n < s->notes + s->note_count; n++) {
+        bool is_counted = verdict_switches(n, "count", aspect);
+        if (n->node != p->node)
+            continue;
+        if (strcmp(n->code, "BEZEL-PAUSED") == 0)
+            paused = n->at;
+        else if (strcmp(n->code, "BEZEL-RESUMED") == 0)
+            paused = INT64_MAX;
+        else if (is_counted || verdict_switches(n, "on", aspect) || verdict_switches(n, "off", aspect))
+            counted = !is_counted ? INT64_MAX : saturate_least(n->at, counted);
+    }
+    return saturate_least(paused, counted);
+}
+
 int64_t verdict_open_until(const struct summary *s, const struct builtin_open *o)
 {
     int64_t last = o->state == OPEN_NOW ? s->nodes[o->node].last_at : 0;

@@ -291,6 +291,39 @@ TEST(a_process_that_hangs_is_silent_while_the_run_goes_on)
     }
 }
 
+/* It may be that records were not wanted: the sentence says both. Times of notes are 3, 3.5 and 4 s after the start. */
+TEST(a_process_whose_aspect_was_only_counted_may_not_have_been_silent)
+{
+    static const struct {
+        const char *codes[3], *texts[3];
+        double since; /* s; 0: it was not, at the end */
+    } cases[] = {{{NULL}, {NULL}, 0},
+                 {{"BEZEL-PAUSED"}, {"paused"}, 3},
+                 {{"BEZEL-PAUSED", "BEZEL-RESUMED"}, {"paused", "resumed"}, 0},
+                 {{"BEZEL-PAUSED", "BEZEL-RESUMED", "BEZEL-PAUSED"}, {"paused", "resumed", "paused"}, 4},
+                 {{"BEZEL-STEERED"}, {"change 1: aspects count: a* frame_*"}, 3},
+                 {{"BEZEL-STEERED"}, {"change 1: aspects count: other"}, 0},
+                 {{"BEZEL-STEERED", "BEZEL-STEERED"}, {"change 1: aspects count: *", "change 2: aspects count: *"}, 3},
+                 {{"BEZEL-STEERED", "BEZEL-STEERED"}, {"change 1: aspects count: *", "change 2: aspects on: *"}, 0},
+                 {{"BEZEL-STEERED", "BEZEL-PAUSED"}, {"change 1: aspects count: *", "paused"}, 3},
+                 {{"BEZEL-STEERED", "BEZEL-RESUMED"}, {"change 1: aspects count: *", "resumed"}, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint32_t node = 0; node < 2; node++) {
+            struct sample s;
+            sample_held(&s);
+            s.summary.note_count = 0;
+            for (size_t n = 0; n < 3 && cases[i].codes[n]; n++)
+                s.notes[s.summary.note_count++] = (struct summary_note){.node = s.processes[1].node + node,
+                                                                        .name = "",
+                                                                        .at = sample_time(3 + 0.5 * (double)n),
+                                                                        .code = cases[i].codes[n],
+                                                                        .text = cases[i].texts[n]};
+            int64_t since = verdict_counted_since(&s.summary, &s.processes[1], "frame_shown");
+            if (since != (cases[i].since > 0 && node == 0 ? sample_time(cases[i].since) : INT64_MAX))
+                fail_msg("case %zu: %lld", i, (long long)since);
+        }
+}
+
 /* A wait, long span or receiver of `s`, of the aspect of its metric, that began at 3 s and has no end. */
 static struct open_sample {
     struct dict_aspect aspect;

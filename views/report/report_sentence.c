@@ -208,6 +208,15 @@ static void say_hidden(const struct report *r, size_t i, const char *joint, FILE
     }
 }
 
+/* The other reason for which the process that was silent to the end of the run made no record for limit `i`, if any. */
+static void say_counted(const struct report *r, size_t i, FILE *out)
+{
+    const struct summary_process *p = r->verdict->limits[i].mute;
+    int64_t at = verdict_counted_since(r->summary, p, r->experiment->metrics[r->experiment->limits[i].metric].aspect);
+    if (at < INT64_MAX)
+        fprintf(out, " (from %s on its aspect was only counted)", units_duration(report_run_time(r, p->node, at)).s);
+}
+
 /* Of what a limit could not be judged, behind these words. */
 static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
 {
@@ -240,9 +249,11 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
     if (l->silent && running)
         say_part(out, &joint, " for at least %s for which %s has been silent", units_duration(l->silent).s,
                  l->mute->name);
-    else if (l->silent)
+    else if (l->silent) {
         say_part(out, &joint, " for the %s for which a process %s, until the run ended", units_duration(l->silent).s,
                  silent);
+        say_counted(r, i, out);
+    }
     if (l->endless)
         say_part(out, &joint, " for the %s since a first record, behind which no last one %s",
                  units_duration(l->endless).s, running ? "has come" : "came until the run ended");
