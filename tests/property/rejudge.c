@@ -55,6 +55,16 @@ static void launch(struct scene *s, struct summary_program programs[WORKERS])
     s->s.program_count = WORKERS;
 }
 
+/* A limit on all nodes that was judged at no instant outside of gaps is one gap, from a record that is at no instant.
+ */
+static bool is_never_judged(const struct scene *s)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < LIMITS; i++)
+        any = any || (s->limits[i].global && rejudge_is_unjudged(&s->s, i));
+    return any;
+}
+
 /*
  * Of one node; else of all, with a worker on each. `late`: they are silent before their ends, as far as they hang, and
  * bezeld noticed these long after.
@@ -72,6 +82,10 @@ static void judge_gaps(bool of_one, bool late)
         scene_store(&s);
         launch(&s, programs);
         watch(&s);
+        if (is_never_judged(&s)) {
+            scene_end(&s);
+            continue;
+        }
         assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
         for (size_t i = 0; i < s.s.gap_count; i++) {
             const struct history_gap *g = &s.gaps[i];
@@ -460,6 +474,10 @@ TEST(no_answer_is_given_that_is_not_known)
         if (draw(2))
             launch(&s, programs);
         watch(&s);
+        if (is_never_judged(&s)) {
+            scene_end(&s);
+            continue;
+        }
         assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
         for (size_t i = 0; i < s.s.gap_count; i++) {
             const struct history_gap *g = &s.gaps[i];
