@@ -181,6 +181,14 @@ bool serve_files_measure(struct serve_files *f, bool all)
     return grew;
 }
 
+/* What expires in the tick of the file system's clock that another change was in leaves a file's time as it was. */
+void serve_files_look_for_covers(struct serve_files *f)
+{
+    for (uint32_t i = 0; i < f->count; i++)
+        if (f->list[i].stream && f->list[i].state == READY && has_new_cover(&f->list[i]))
+            f->list[i].state = NEW;
+}
+
 static void count_rest(struct serve_files *f)
 {
     f->behind = f->rest = 0;
@@ -392,6 +400,8 @@ int serve_files_take(struct serve_files *f, const struct read_have *have)
         return BEZEL_EMALFORMED;
     f->offers--;
     (void)measure(f, it); /* the mirror may have more than there was when it was measured */
+    if (has_new_cover(it))
+        it->state = NEW;
     if (it->state != OFFERED)
         return 0; /* it is offered anew */
     bool same = has_same(it, have);

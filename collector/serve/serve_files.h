@@ -60,6 +60,9 @@ int serve_files_look(struct serve_files *f) BEZEL_MUST_CHECK;
 /** Measures all streams, or those that may still grow alone. Returns whether one of them has changed. */
 bool serve_files_measure(struct serve_files *f, bool all);
 
+/** Looks into all streams for what has expired, which a measurement may miss: once nothing expires any more. */
+void serve_files_look_for_covers(struct serve_files *f);
+
 /** Sends the files that are sent whole, as far as they have changed. Returns 0, SERVE_GONE or an error. */
 int serve_files_send_whole(struct serve_files *f) BEZEL_MUST_CHECK;
 

@@ -216,6 +216,8 @@ static int look_at_run(struct serve_mirror *v)
     if (!err && v->ending && !last)
         err = send_step(v, false); /* the server stays for those that still take something */
     measure(v, true);
+    if (last)
+        serve_files_look_for_covers(&v->files);
     if (!has_marks)
         serve_files_mark(&v->files);
     v->last = last;
