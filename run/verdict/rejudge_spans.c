@@ -220,17 +220,23 @@ static int64_t replay_from(const struct replay *r, const struct replay_gap *g)
     return past > 0 ? saturate_add(from, past - every) : from;
 }
 
-/* Until when it is found that a silence in gap `g` was no violation, for its program ended. */
+/*
+ * Until when it is found that a silence in gap `g` was no violation, for its program ended: and those that were silent
+ * when it did, as none of what several break is taken back before all of them have ended.
+ */
 static int64_t replay_until_known(const struct replay *r, const struct replay_gap *g)
 {
-    int64_t every = r->e.adapt.every, until = g->end;
+    int64_t every = r->e.adapt.every, until = g->end, before;
     int64_t most = saturate_add(g->end, agent_settling(&r->e, &r->e.limits[g->gap->limit]) + 2 * every);
-    for (size_t i = 0; i < r->process_count; i++) {
-        const struct replay_process *p = &r->processes[i];
-        int64_t gone = p->ended < INT64_MAX && p->end <= g->end ? saturate_add(p->ended, 2 * every) : 0;
-        gone = gone < most ? gone : most;
-        until = gone > until ? gone : until;
-    }
+    do {
+        before = until;
+        for (size_t i = 0; i < r->process_count; i++) {
+            const struct replay_process *p = &r->processes[i];
+            int64_t gone = p->ended < INT64_MAX && p->end <= until ? saturate_add(p->ended, 2 * every) : 0;
+            gone = gone < most ? gone : most;
+            until = gone > until ? gone : until;
+        }
+    } while (until > before);
     return until;
 }
 
