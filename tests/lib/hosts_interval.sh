@@ -56,7 +56,7 @@ conference() {
     await limit_is '.state == "held"'
     hosts_delay 2 $((100 * slow)) 0 0 $((130 / slow))
     await limit_is '.violated_ns > 0'
-    await scale_is "< 80"
+    await scale_is "< 100" # how far down it goes depends on how many pictures a busy machine makes
     await details_are_on
     $(on 3) pkill -KILL -x bezel-collector
     await grep -q "inner collector relay on node gate (pid [0-9]*) was killed by signal 9.*, and is started again" "$err"
