@@ -149,6 +149,9 @@ int sensor_prefault(uint32_t level, bool lock) BEZEL_MUST_CHECK;
 /** The hook for a thread's end: releases its rings, whose records stay, for the next threads. */
 void sensor_thread_end(void *unused);
 
+/** Ends and records the waits that this thread leaves open (BEZEL_WAIT()). Not under the lock. */
+void sensor_waits_end(void);
+
 /**
  * In a forked child: drops this thread's rings, which are the parent's. True if the fork interrupted a record: it
  * continues in the memory that replaces its ring, and the level is dropped at its next record.

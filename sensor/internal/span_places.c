@@ -78,6 +78,41 @@ void bezel_span_close(uint32_t begun)
         open_place_free(&s->open[begun % SEGMENT_OPEN_PLACES], salted(begun / OPEN_STEP, 0u - salt()));
 }
 
+/*
+ * The first place from *from on with a wait of thread `thread` that has no fields of its own, with its aspect; NULL:
+ * there is none. Under the lock.
+ */
+static struct bezel_aspect *find_wait(struct segment *s, uint32_t thread, uint32_t *from, struct open_span *wait)
+{
+    for (; *from < SEGMENT_OPEN_PLACES; ++*from)
+        if (open_place_read(&s->open[*from], wait) && wait->thread == thread)
+            for (struct bezel_aspect *a = sensor_process.aspects; a; a = a->next)
+                if (a->id == wait->aspect && a->kind == BEZEL_KIND_wait && a->field_count == 2)
+                    return a;
+    return NULL;
+}
+
+void sensor_waits_end(void)
+{
+    struct segment *s = sensor_process.own.segment;
+    if (!s || !bezel_thread.mask || !atomic_load_explicit(&s->open_used, memory_order_relaxed)) /* relaxed: our own */
+        return;
+    uint32_t thread = thread_id();
+    for (uint32_t place = 0; place < SEGMENT_OPEN_PLACES; place++) {
+        struct open_span wait;
+        sigset_t mask;
+        sensor_lock(&mask);
+        struct bezel_aspect *a = find_wait(s, thread, &place, &wait);
+        sensor_unlock(&mask);
+        if (!a)
+            return;
+        uint64_t now = bezel_ticks(), values[] = {bezel_value_int64(bezel_span_ns(wait.ticks, now)), 0};
+        if (bezel_span_wanted(a))
+            bezel_emit_at(a, now, values);
+        open_place_free(&s->open[place], wait.word / OPEN_STEP);
+    }
+}
+
 uint32_t bezel_span_receiving(const struct bezel_aspect *aspect, uint64_t ticks)
 {
     if (bezel_receives)

@@ -204,6 +204,7 @@ void sensor_thread_end(void *unused)
     sigset_t mask;
     sensor_block(&mask); /* a handler finds a complete ring, or none, and then claims one */
     bezel_received_end_();
+    sensor_waits_end();
     sensor_thread.hooked = false;
     sensor_thread.endings++;
     for (uint32_t level = 0; level < SENSOR_LEVELS; level++)

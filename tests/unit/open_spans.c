@@ -119,6 +119,23 @@ static void receive(void *unused)
     reached(3);
 }
 
+static void *wait_and_exit(void *unused)
+{
+    (void)bezel_begin(backup); /* another thread may end it */
+    for (int i = 0; i < 2; i++)
+        (void)bezel_begin(lock_wait);
+    reached(1);
+    pthread_exit(unused);
+}
+
+static void leave_waits(void *unused)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, unused, wait_and_exit, NULL) == 0)
+        pthread_join(thread, NULL);
+    reached(2);
+}
+
 static void take_all_places(void *unused)
 {
     (void)unused;
@@ -299,6 +316,21 @@ TEST(a_receiver_waits_until_it_has_received)
     assert_told(1, 1, 0);
     killed(f, pid);
     assert_told(1, 1, 0);
+    fixture_end(f);
+}
+
+TEST(a_wait_ends_with_its_thread_and_is_recorded)
+{
+    struct fixture *f = opened();
+    pid_t pid = started(f, leave_waits);
+    a_second_later(f);
+    assert_told(3, 0, 0);
+    step(f);
+    a_second_later(f);
+    assert_told(3, 2, 0);
+    killed(f, pid);
+    assert_told(3, 2, 1);
+    assert_int_equal(f->records, 2);
     fixture_end(f);
 }
 

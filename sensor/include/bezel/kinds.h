@@ -93,7 +93,8 @@ typedef struct {
  * call that may block, bezel_end(name, span, value, ...) as soon as it has returned. The time that a span lasted, less
  * the waits in it, is the time in which its thread worked, or was ready and another had the CPU. A wait is recorded
  * also where the call did not block: its duration is then that of the call. It is visible while it is open, as a
- * BEZEL_LONG_SPAN(); bezel_drop(span) ends one whose record is not wanted.
+ * BEZEL_LONG_SPAN(); bezel_drop(span) ends one whose record is not wanted. A wait is of its thread: one without fields
+ * of its own that is open when its thread ends, as by pthread_cancel(), ends and is recorded then.
  */
 #define BEZEL_WAIT(...) BEZEL_WAIT_(BEZEL_COUNT_(__VA_ARGS__, ~), __VA_ARGS__, ~)
 
