@@ -357,7 +357,8 @@ static void keep_reason(struct segment_owned *own, const struct folder *folder, 
         snprintf(own->why_not, sizeof own->why_not, "%s %s", folder->path, folder->why);
     else
         snprintf(own->why_not, sizeof own->why_not,
-                 err ? "cannot make folder %s: %s" : "cannot make a segment in %s: %s", folder->path, strerror(errno));
+                 err ? "cannot make folder %s: %s" : "cannot make a segment in %s: %s", folder->path,
+                 errno == EAGAIN ? "'ulimit -l' is too small for mlockall(): raise it" : strerror(errno));
 }
 
 bool segment_create(struct segment_owned *own, const char *dir)
