@@ -444,6 +444,19 @@ static bool is_blurred(const struct experiment *e, uint32_t metric)
     return any && experiment_metric_is_counted(m) && m->window < e->adapt.every;
 }
 
+/* Of a limit on a sliding rate: the time that its values are of, up to a decision, where that is much more than the
+ * window; else 0. */
+static int64_t span_beyond(const struct experiment *e, uint32_t metric)
+{
+    const struct experiment_metric *m = &e->metrics[metric];
+    int64_t every = e->adapt.every, span = (m->window - m->window / 100 + every - 1) / every * every;
+    bool any = false;
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        any = any || e->limits[i].metric == (int)metric;
+    return any && m->kind == METRIC_RATE && !m->tumbles && m->window > every && span - m->window > m->window / 10 ? span
+                                                                                                                  : 0;
+}
+
 /* Records arrive in polls only, so a window shorter than the polling period is empty most of the time. */
 static void warn_metric_windows(struct reader *r, const struct tree *root, const struct experiment *e)
 {
@@ -470,6 +483,12 @@ static void warn_metric_windows(struct reader *r, const struct tree *root, const
                         "%s is shorter than adapt.every, %s: its values are of so long each, and may not tell whether "
                         "limits hold; lengthen the window, or shorten adapt.every",
                         units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->adapt.every).s);
+        else if (span_beyond(e, i) > 0)
+            reader_warn(r, value_or(t, "window", t),
+                        "%s is no multiple of adapt.every, %s: its values are of %s each; choose another window, or "
+                        "another adapt.every",
+                        units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->adapt.every).s,
+                        units_exact_duration(span_beyond(e, i)).s);
         else if (is_sampled_sparsely(e, i))
             reader_warn(
                 r, value_or(t, "window", t),
