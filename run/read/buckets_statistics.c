@@ -33,7 +33,7 @@ static int read_metric(struct run_reader *reader, const struct experiment *e, ui
 {
     struct record_item item;
     uint64_t records = 0;
-    int more = run_reader_look(reader, RUN_READER_ALL) == 0;
+    int more = 1;
     while (more == 1 && records <= RECORDS_MOST && (more = run_reader_next(reader, &item)) == 1) {
         struct buckets_row *row = item.r ? row_of(t, e, metric, &item) : NULL;
         if (item.r && !row)
@@ -62,7 +62,7 @@ int buckets_table_read(const char *run, const struct experiment *e, struct bucke
             continue;
         filter.aspect = m->aspect;
         if ((m->where && condition_read(m->where, &filter.condition, &why) != 0) ||
-            run_reader_open(run, &filter, &reader) != 0)
+            run_reader_open_all(run, &filter, &reader) != 0)
             t->cut = true;
         else
             err = read_metric(reader, e, i, t);

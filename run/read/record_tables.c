@@ -58,9 +58,7 @@ int record_tables_read(const char *run, const struct record_tables_wanted *w, in
     filter.takes = takes;
     filter.of = &r;
     r.messages = w->messages ? message_reading_new() : NULL;
-    int err = w->messages && !r.messages ? BEZEL_ENOMEM : run_reader_open(run, &filter, &reader);
-    if (!err)
-        err = run_reader_look(reader, RUN_READER_ALL);
+    int err = w->messages && !r.messages ? BEZEL_ENOMEM : run_reader_open_all(run, &filter, &reader);
     if (!err)
         err = read_all(&r, reader, saturate_add(begun, budget_ns));
     run_reader_close(reader);

@@ -233,6 +233,21 @@ static void add_latency(struct run_reader *r, const struct record_item *item)
     r->totals.waited_most = waited > r->totals.waited_most ? waited : r->totals.waited_most;
 }
 
+int run_reader_open_all(const char *run, const struct record_filter *filter, struct run_reader **r)
+{
+    struct run_reader *it = NULL;
+    int err = run_reader_open(run, filter, &it);
+    err = err ? err : run_reader_look(it, RUN_READER_ALL);
+    if (err) {
+        int sys = errno;
+        run_reader_close(it);
+        errno = sys;
+        return err;
+    }
+    *r = it;
+    return 0;
+}
+
 int run_reader_next(struct run_reader *r, struct record_item *item)
 {
     int more = 0;

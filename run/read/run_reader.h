@@ -66,6 +66,9 @@ enum run_reader_look {
  */
 int run_reader_look(struct run_reader *r, enum run_reader_look how) BEZEL_MUST_CHECK;
 
+/** Opens it as run_reader_open(), and looks for all that is there now. Returns 0 with *r, or an error of either. */
+int run_reader_open_all(const char *run, const struct record_filter *filter, struct run_reader **r) BEZEL_MUST_CHECK;
+
 /**
  * Gives the next record or loss. Returns 1 with *item, whose pointers are valid until the next call with `r`; 0 where
  * there is none before the next look; or an error as run_reader_look().

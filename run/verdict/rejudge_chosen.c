@@ -71,7 +71,7 @@ static struct reading begin_reading(const char *run, const struct summary *s, co
     filter.from = from;
     filter.until = until;
     if ((!m->where || !experiment_metric_is_of_arrivals(m) || condition_read(m->where, &filter.condition, &why) == 0) &&
-        run_reader_open(run, &filter, &r.reader) == 0 && run_reader_look(r.reader, RUN_READER_ALL) == 0)
+        run_reader_open_all(run, &filter, &r.reader) == 0)
         r.more = 1;
     return r;
 }

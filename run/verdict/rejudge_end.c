@@ -80,7 +80,7 @@ static bool replay_look(struct replay *r, struct summary_chosen *c)
     struct run_reader *reader = NULL;
     replay_set_span(r);
     struct record_filter filter = replay_filter(r);
-    if (run_reader_open(r->run, &filter, &reader) != 0)
+    if (run_reader_open_all(r->run, &filter, &reader) != 0)
         return false;
     replay_read(r, reader);
     run_reader_close(reader);

@@ -186,9 +186,7 @@ static bool read_run(struct interval_replay *r, const char *run, int64_t budget)
     bool whole = false;
     filter.takes = wants;
     filter.of = r->reading;
-    int err = run_reader_open(run, &filter, &reader);
-    if (!err)
-        err = run_reader_look(reader, RUN_READER_ALL);
+    int err = run_reader_open_all(run, &filter, &reader);
     if (!err) {
         interval_reading_begin(r->reading, run_reader_model(reader, NULL));
         whole = read_items(r, reader, saturate_add(begun, budget));

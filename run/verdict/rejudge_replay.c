@@ -476,24 +476,20 @@ struct record_filter replay_filter(const struct replay *r)
 void replay_read(struct replay *r, struct run_reader *reader)
 {
     struct record_item item;
-    int more = run_reader_look(reader, RUN_READER_ALL);
+    int more = 1;
     uint64_t records = 0;
-    if (!more && r->process_count > 0 && r->processes[0].closed == INT64_MIN)
+    if (r->process_count > 0 && r->processes[0].closed == INT64_MIN)
         run_reader_closed(reader, replay_close, r);
-    if (!more)
-        replay_begin_processes(r, run_reader_model(reader, NULL));
-    while (!more && !r->err) {
-        more = run_reader_next(reader, &item) - 1;
-        if (!more)
-            replay_item(r, &item);
-        if (!more && ++records > RECORDS_MOST)
-            break;
+    replay_begin_processes(r, run_reader_model(reader, NULL));
+    while (!r->err && records <= RECORDS_MOST && (more = run_reader_next(reader, &item)) == 1) {
+        replay_item(r, &item);
+        records++;
     }
     replay_advance(r, INT64_MAX);
     if (!r->err && !r->looks)
         replay_end_processes(r);
     if (records > RECORDS_MOST)
         replay_give_up(r, "too many records would have to be read");
-    if (more < -1 || run_reader_totals(reader).cut > 0)
+    if (more < 0 || run_reader_totals(reader).cut > 0)
         replay_give_up(r, "the trace is damaged");
 }

@@ -95,7 +95,8 @@ int replay_find_processes(struct replay *r) BEZEL_MUST_CHECK;
 /** The records of the span from r->from to r->until. */
 struct record_filter replay_filter(const struct replay *r);
 
-/** Reads the span, up to its last instant. What went wrong is in r->err, r->gave_up and the reasons of its gaps. */
+/** Reads the span from `reader`, which has looked, up to its last instant. What went wrong is in r->err, r->gave_up and
+ * the reasons of its gaps. */
 void replay_read(struct replay *r, struct run_reader *reader);
 
 /** Adds what time `t` has of gap `g`, and its violations to *f. Returns 0 or BEZEL_ENOMEM. */

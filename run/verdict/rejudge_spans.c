@@ -154,7 +154,7 @@ static void replay_once(struct replay *r)
     if (r->err)
         return;
     replay_settle(r);
-    int err = run_reader_open(r->run, &filter, &reader);
+    int err = run_reader_open_all(r->run, &filter, &reader);
     if (err)
         replay_give_up(r, rundb_why(err));
     else

@@ -38,8 +38,7 @@ static int read_load(const char *run, struct report_spent *l)
     struct record_item item;
     filter.takes = wants;
     int err = activity_init(&l->activity, NULL, 0);
-    err = err ? err : run_reader_open(run, &filter, &reader);
-    err = err ? err : run_reader_look(reader, RUN_READER_ALL);
+    err = err ? err : run_reader_open_all(run, &filter, &reader);
     while (!err && (err = run_reader_next(reader, &item)) > 0)
         err = activity_take(&l->activity, &item) ? 0 : BEZEL_ENOMEM;
     run_reader_close(reader);

@@ -292,8 +292,7 @@ static int check_names(const char *run, const struct why_question *q, char *misu
     filter.process = q->process;
     if (q->aspect || (!q->node && !q->process))
         return 0;
-    int err = run_reader_open(run, &filter, &r);
-    err = err ? err : run_reader_look(r, RUN_READER_ALL);
+    int err = run_reader_open_all(run, &filter, &r);
     if (err)
         log_error("BEZEL-WHY", "cannot read %s: %s", run, rundb_why(err));
     else if (record_filter_check(&filter, run_reader_model(r, NULL), misuse, size) != 0)

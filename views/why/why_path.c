@@ -32,8 +32,7 @@ static int read_records(const char *run, struct why_answer *a, struct live *f)
     filter.of = q;
     filter.from = saturate_sub(q->from, LIVE_STEP); /* what began before, and is recorded behind that */
     filter.until = saturate_add(q->until, LIVE_LATE);
-    int err = run_reader_open(run, &filter, &reader);
-    err = err ? err : run_reader_look(reader, RUN_READER_ALL);
+    int err = run_reader_open_all(run, &filter, &reader);
     while (!err && (err = run_reader_next(reader, &item)) > 0)
         err = take_item(a, f, &item);
     if (reader)

@@ -145,8 +145,7 @@ static int read_run(const char *run, enum why_phases by, struct curves *c, int64
     filter.until = saturate_add(c->until, LIVE_LATE); /* intervals are recorded after they ended */
     int err = run_reader_newest(run, &filter, &newest);
     c->until = newest < c->until ? newest : c->until;
-    err = err ? err : run_reader_open(run, &filter, &reader);
-    err = err ? err : run_reader_look(reader, RUN_READER_ALL);
+    err = err ? err : run_reader_open_all(run, &filter, &reader);
     if (!err && (err = run_reader_next(reader, &item)) > 0) {
         c->from = item.at.ns > c->from ? item.at.ns : c->from;
         do

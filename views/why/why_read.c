@@ -147,12 +147,6 @@ static bool takes_activity(const void *question, const struct dict_aspect *a)
     return activity_wants(a) || takes_end(question, a);
 }
 
-static int open_reader(const char *run, const struct record_filter *filter, struct run_reader **r)
-{
-    int err = run_reader_open(run, filter, r);
-    return err ? err : run_reader_look(*r, RUN_READER_ALL);
-}
-
 /* Names that the run does not have, and aspects that say nothing of how long something took, are mistakes. */
 static int check_question(struct why_answer *a, struct record_filter filter, const struct model *m)
 {
@@ -188,7 +182,7 @@ static int find_instances(const char *run, struct why_find *f)
     filter.process = f->q->process;
     if (f->q->where && condition_read(f->q->where, &filter.condition, &why) != 0)
         return BEZEL_EINVAL;
-    int err = open_reader(run, &filter, &reader);
+    int err = run_reader_open_all(run, &filter, &reader);
     if (!err && !f->q->limit)
         err = check_question(f->a, filter, run_reader_model(reader, NULL));
     while (!err && (err = run_reader_next(reader, &item)) > 0) {
@@ -216,7 +210,7 @@ static int read_activity(const char *run, struct why_answer *a)
     if (a->question.memory)
         a->activity.left = a->question.memory;
     if (!err)
-        err = open_reader(run, &filter, &reader);
+        err = run_reader_open_all(run, &filter, &reader);
     while (!err && (err = run_reader_next(reader, &item)) > 0)
         err = activity_take(&a->activity, &item) ? 0 : BEZEL_ENOMEM;
     if (reader)
