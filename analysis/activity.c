@@ -18,7 +18,7 @@ static uint32_t look_up(const struct hash_index *x, int64_t row, uint32_t id)
     return found < 0 ? ACTIVITY_NONE : (uint32_t)found;
 }
 
-/* Whether a time from `from` to `until` lies in a window. */
+/* Whether a time from `from` to `until` lies in a window, be it in part. */
 static bool is_wanted(struct activity *a, int64_t from, int64_t until)
 {
     if (a->window_count == 0)
@@ -321,6 +321,7 @@ static bool take_span(struct activity *a, uint32_t t, const struct activity_aspe
     return activity_add_span(a, t, span);
 }
 
+/* The first one behind a window is kept, too: it tells what the thread waited for when the window ended. */
 static bool take_received(struct activity *a, uint32_t t, const struct activity_aspect *aspect,
                           const struct record_item *item)
 {
@@ -336,7 +337,9 @@ static bool take_received(struct activity *a, uint32_t t, const struct activity_
         e.peer = sender_of(a, sent);
     }
     a->unsent += e.peer == ACTIVITY_NONE;
-    return !is_wanted(a, e.at - MARGIN, e.at + MARGIN) || activity_add_event(a, t, e);
+    int64_t since = a->threads[t].event < e.at - MARGIN ? a->threads[t].event : e.at - MARGIN;
+    a->threads[t].event = e.at;
+    return !is_wanted(a, since, e.at + MARGIN) || activity_add_event(a, t, e);
 }
 
 static bool take_sent(struct activity *a, uint32_t t, const struct activity_aspect *aspect,
@@ -344,6 +347,7 @@ static bool take_sent(struct activity *a, uint32_t t, const struct activity_aspe
 {
     int64_t at = saturate_ns(item->at.ns);
     record_messages_add(a->messages, item);
+    a->threads[t].event = at;
     struct activity_event e = {.at = at, .peer = ACTIVITY_NONE, .kind = ACTIVITY_SENT, .bytes = bytes_of(aspect, item)};
     return !is_wanted(a, at - MARGIN, at + MARGIN) || activity_add_event(a, t, e);
 }

@@ -110,6 +110,7 @@ struct activity_thread {
     uint32_t id;   /* of the kernel, on its node */
     uint32_t pid;  /* of its process; 0: not known */
     int64_t first; /* time of its first record of a kind that is wanted; INT64_MAX: none yet */
+    int64_t event; /* private: of its last message that was sent or received */
     size_t older;  /* of the thread that had its stream before, plus 1; 0: none */
     size_t span_count, span_capacity, inner_count, inner_capacity, interval_count, interval_capacity, event_count,
         event_capacity, rival_count, rival_capacity, wait_count, wait_capacity;

@@ -85,3 +85,27 @@ TEST(test_who_comes_later)
     assert_int_equal(a.threads[0].wait_count, 5);
     activity_fini(&a);
 }
+
+/* Of what was received behind a window the first one is kept: it may have ended a wait. */
+TEST(test_what_is_kept_behind_a_window)
+{
+    static const int64_t ms = 1000000, at[] = {50, 90, 150, 260, 280, 300};
+    static const struct activity_window window = {100000000, 200000000};
+    static struct dict_aspect got = {.id = 2,
+                                     .kind = DICT_RECEIVED,
+                                     .name = "got",
+                                     .field_count = 2,
+                                     .fields = {{DICT_STRING, "peer", "", ""}, {DICT_INT64, "tag", "1", ""}}};
+    assert_int_equal(activity_init(&a, &window, 1), 0);
+    static struct model model;
+    struct dict of = {.aspect_count = 1, .aspects = &got, .string_count = 2, .strings = strings};
+    worker.dict = &of;
+    node.model = &model;
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+        take(&worker, &got, 10, (const int64_t[FIELDS]){WORKER, (int64_t)i}, at[i] * ms);
+    const struct activity_thread *t = &a.threads[0];
+    assert_int_equal(t->event_count, 2);
+    assert_int_equal(t->events[0].at, 150 * ms);
+    assert_int_equal(t->events[1].at, 260 * ms);
+    activity_fini(&a);
+}
