@@ -102,8 +102,20 @@ TEST(limits_ask_for_what_was_too_long_or_too_far_apart)
         same_text(q->where, limits[i].where);
         assert_int_equal(q->beyond, limits[i].beyond);
         assert_int_equal(q->between, limits[i].between);
+        assert_int_equal(q->part, strstr(limits[i].metric, "max") ? 0 : 1000000000);
         assert_ptr_equal(q->interval, q->of == WHY_INTERVAL ? &e->metrics[e->limits[0].metric] : NULL);
     }
+}
+
+/* Where a record that is too long is no violation by itself, how long before one it may have had a part in it; ns. */
+TEST(what_may_have_had_a_part_in_a_violation)
+{
+    static const char quantile[] = "quantile: f, of: a, share: 95 %, window: 2 s";
+    assert_int_equal(question(quantile, "<= 3 ms")->part, 2000000000);
+    assert_int_equal(question("mean: f, of: a", "<= 3 ms")->part, 1000000000);
+    assert_int_equal(question("interval: [a, b], match: n, mean: yes", "<= 3 ms")->part, 1000000000);
+    ask("metrics: {m: {max: f, of: a, window: 100 ms}}\nlimits: [{expect: m <= 3 ms, for: 600 ms}]\n");
+    assert_int_equal(asked.questions[0].part, 700000000);
 }
 
 TEST(what_no_thread_did_asks_nothing)

@@ -51,6 +51,39 @@ TEST(what_is_recorded_behind_the_end_is_no_phase)
     }
 }
 
+/* Of five that are too long the windows have one: the others are not slow. */
+TEST(what_is_too_long_outside_of_violations_is_not_slow)
+{
+    static const uint8_t id[16] = "a run's identity";
+    static const struct dict_aspect step = {
+        .name = "step", .kind = DICT_EVENT, .field_count = 1, .fields = {{DICT_INT64, "took", "ns", ""}}};
+    char run[SCRATCH_PATH + 16];
+    struct why_answer a;
+    struct why_question q = {.aspect = "step", .share = 1, .beyond = 5, .from = INT64_MIN, .until = INT64_MAX};
+    struct fake_sensor *f = fake_new("desk", id, 1);
+    snprintf(run, sizeof run, "%s/windows", scratch_dir);
+    assert_int_equal(mkdir(run, 0777), 0);
+    fake_add_process(f, "app", 100, ROLE_SUT);
+    uint32_t aspect = fake_add_aspect_like(f, 0, &step);
+    for (int i = 0; i < 5; i++) {
+        f->processes[0]->rings[0].time += MS;
+        fake_cut_one(f, 0, 0, aspect, (const uint64_t[]){7});
+        fake_cut_one(f, 0, 0, aspect, (const uint64_t[]){3});
+    }
+    assert_int_equal(stored_whole(run, f), 0);
+    fake_free(f);
+    assert_int_equal(why_read(run, &q, &a), 0);
+    assert_true(a.choice.count == 10 && a.choice.over == 5 && a.elsewhere == 0);
+    struct activity_window windows[] = {{INT64_MIN, INT64_MIN}, {a.choice.slow[0].until, a.choice.slow[0].until}};
+    why_free(&a);
+    q.windows = windows;
+    q.window_count = 2;
+    assert_int_equal(why_read(run, &q, &a), 0);
+    assert_true(a.choice.count == 6 && a.choice.over == 1 && a.elsewhere == 4);
+    assert_int_equal(a.choice.slow[0].until, windows[1].from);
+    why_free(&a);
+}
+
 /* Of the instances that are stored it is said that there may be more, if records were lost where they are. */
 TEST(what_was_lost_may_have_been_instances)
 {

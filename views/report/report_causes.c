@@ -30,7 +30,7 @@ struct report_causes *report_causes_find(const char *run, bool running, const st
         free(c);
         return NULL;
     }
-    report_why_ask(v, r->experiment, WHY_SLOWEST, &c->asked);
+    report_why_ask(v, r->summary, r->experiment, WHY_SLOWEST, &c->asked);
     c->page = report_why_page(r->run, running, r->summary);
     for (size_t i = 0; i < c->asked.question_count && i < REPORT_CAUSES; i++) {
         c->asked.questions[i].memory = MEMORY;
@@ -44,8 +44,10 @@ void report_causes_free(struct report_causes *c)
 {
     for (size_t i = 0; c && i < REPORT_CAUSES; i++)
         why_free(&c->answers[i]);
-    if (c)
+    if (c) {
         free(c->asked.open);
+        free(c->asked.windows);
+    }
     free(c);
 }
 

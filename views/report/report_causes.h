@@ -18,7 +18,8 @@ struct report_causes {
 };
 
 /** Adds the questions of the limits that `v` says are violated, about w->open. Pure. */
-void report_why_ask(const struct verdict *v, const struct experiment *e, double share, struct why_limits *w);
+void report_why_ask(const struct verdict *v, const struct summary *s, const struct experiment *e, double share,
+                    struct why_limits *w);
 
 /** Makes w->open: what no record of `s` ends, which is borrowed. Returns 0 or BEZEL_ENOMEM. */
 int report_why_open(const struct summary *s, struct why_limits *w) BEZEL_MUST_CHECK;

@@ -18,14 +18,54 @@
 
 enum { NAMES_SHOWN = 8 };
 
-void report_why_ask(const struct verdict *v, const struct experiment *e, double share, struct why_limits *w)
+static int by_from(const void *x, const void *y)
 {
+    const struct activity_window *a = x, *b = y;
+    return (a->from > b->from) - (a->from < b->from);
+}
+
+/* When records may have had a part in a violation of limit `limit`: into `windows`, in their order, joined. */
+static size_t find_windows(const struct summary *s, uint32_t limit, int64_t part, struct activity_window *windows)
+{
+    size_t count = 0, joined = 0;
+    for (size_t i = 0; i < s->violation_count; i++) {
+        const struct history_violation *v = &s->violations[i];
+        int64_t from = saturate_sub(summary_run_time(s, v->node, v->begin), part);
+        if (v->limit == limit)
+            windows[count++] = (struct activity_window){from, summary_run_time(s, v->node, v->end)};
+    }
+    qsort(windows, count, sizeof *windows, by_from);
+    for (size_t i = 1; i < count; i++)
+        if (windows[i].from > windows[joined].until)
+            windows[++joined] = windows[i];
+        else if (windows[i].until > windows[joined].until)
+            windows[joined].until = windows[i].until;
+    return count ? joined + 1 : 0;
+}
+
+/* Of a limit that bears some records beyond its bound only those in violations count. */
+static void ask_in_violations(const struct summary *s, uint32_t limit, struct why_question *q, size_t *used,
+                              struct why_limits *w)
+{
+    if (q->part == 0 || !w->windows)
+        return;
+    q->windows = w->windows + *used;
+    q->window_count = find_windows(s, limit, q->part, w->windows + *used);
+    *used += q->window_count;
+}
+
+void report_why_ask(const struct verdict *v, const struct summary *s, const struct experiment *e, double share,
+                    struct why_limits *w)
+{
+    size_t used = 0;
+    w->windows = calloc(s->violation_count + 1, sizeof *w->windows);
     for (size_t i = 0; i < v->limit_count && i < e->limit_count; i++) {
         size_t before = w->question_count;
         if (v->limits[i].is >= VERDICT_VIOLATED)
             why_ask(w, e, &e->limits[i], share);
         if (w->question_count == before)
             continue;
+        ask_in_violations(s, (uint32_t)i, &w->questions[before], &used, w);
         w->questions[before].excused = agent_settling(e, &e->limits[i]);
         w->questions[before].open = w->open;
         w->questions[before].open_count = w->open_count;
@@ -111,7 +151,7 @@ static int ask_limits(const char *run, bool running, struct summary *s, const st
         log_error("BEZEL-WHY-MEMORY", "cannot judge the limits: %s", ulimit_reason(err));
         return err;
     }
-    report_why_ask(v, e, asked->question.share, w);
+    report_why_ask(v, s, e, asked->question.share, w);
     for (size_t i = 0; i < v->limit_count && i < e->limit_count; i++)
         if (v->limits[i].is == VERDICT_UNKNOWN)
             why_refuse(w, &e->limits[i], "it could not be judged: `bezel report` says why");
@@ -330,6 +370,7 @@ int report_why_print(const char *run, bool running, const struct why_asked *aske
     for (size_t i = 0; i < WHY_QUESTIONS_MOST; i++)
         why_free(&answers[i]);
     free(w.open);
+    free(w.windows);
     summary_free(s);
     experiment_free(e);
     return code;

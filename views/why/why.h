@@ -65,7 +65,12 @@ struct why_question {
     bool goes_on;           /* WHY_PATH: more records may come */
     bool search;            /* the answer is a search through hypotheses */
     unsigned phase, phases; /* it is about this one of so many, from 1; 0: about all of its time */
-    int64_t excused;        /* WHY_GAP: the end of a process explains a silence of so many ns */
+    int64_t part; /* of a limit: records may have a part in a violation that begins so much later; 0: each that is too
+                     long is one */
+    size_t window_count;
+    const struct activity_window *windows; /* borrowed, as in struct slow_choice: what is beyond `beyond` and ends
+                                              outside of them violated nothing; none: all of it may have */
+    int64_t excused;                       /* WHY_GAP: the end of a process explains a silence of so many ns */
     size_t open_count;
     const struct why_open *open; /* borrowed */
     size_t memory;               /* bytes for what threads did in the instances; 0: ACTIVITY_MEMORY */
@@ -95,6 +100,7 @@ struct why_answer {
     uint64_t records;    /* WHY_PATH with a search: that programs made in its time */
     uint64_t late_spans; /* WHY_PATH: as in struct live */
     uint64_t missing;    /* records that were lost, or had expired, where instances were looked for: of any aspect */
+    uint64_t elsewhere;  /* instances beyond the bound outside of the question's windows */
     uint64_t unplaced;   /* instances of an interval whose last record came before the first one */
     struct run_reader_totals totals;
     char misuse[512]; /* the run has no such work; "": it has */
@@ -193,7 +199,8 @@ struct why_limits {
     struct why_question questions[WHY_QUESTIONS_MOST]; /* of a search also the run, and its phases */
     struct why_refusal refusals[WHY_LIMITS_MOST];
     size_t open_count;
-    struct why_open *open; /* for free(); questions borrow it */
+    struct why_open *open;           /* for free(); questions borrow it, as the next */
+    struct activity_window *windows; /* of all questions */
 };
 
 /** By what the phases of a run are told apart. */

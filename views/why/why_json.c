@@ -274,6 +274,7 @@ static void put_members(struct json *j, const struct why_page *p, const struct w
     json_text(j, "verdict", why_is_known(a) ? "explained" : "unknown");
     json_uint(j, "instances", c->count);
     json_uint(j, "missing_records", a->missing);
+    json_uint(j, "elsewhere", a->elsewhere);
     json_known_int(j, "beyond_ns", c->beyond > 0, c->beyond);
     json_uint(j, "over", c->over);
     json_uint(j, "slow", c->slow_count);

@@ -48,6 +48,14 @@ static const char *ask_gaps(struct why_question *q, const struct experiment_limi
     return NULL;
 }
 
+/* Within which time before a violation records may have had a part in it. */
+static int64_t part_of(const struct experiment_limit *l, const struct experiment_metric *m)
+{
+    enum experiment_metric_kind kind = m->kind == METRIC_INTERVAL ? m->interval.statistic : m->kind;
+    bool one = kind == METRIC_MIN || kind == METRIC_MAX || kind == METRIC_LAST || kind == METRIC_FIRST;
+    return one && l->persistence == 0 ? 0 : (m->tumbles ? 2 : 1) * m->window + l->persistence;
+}
+
 static const char *ask(struct why_question *q, const struct experiment_limit *l, const struct experiment_metric *m)
 {
     switch (m->kind) {
@@ -80,6 +88,7 @@ void why_ask(struct why_limits *w, const struct experiment *e, const struct expe
     const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
     const char *why = m ? ask(&q, l, m) : "it is about the monitor: `bezel report --all` has its costs";
     q.where = m ? m->where : NULL;
+    q.part = m ? part_of(l, m) : 0;
     if (!why && q.of != WHY_INTERVAL && experiment_sampler_of(q.aspect) != EXPERIMENT_SAMPLERS)
         why = "it is about what a sampler recorded, which is no work of a thread";
     if (!why && w->question_count == WHY_LIMITS_MOST)

@@ -60,6 +60,20 @@ static int64_t length_of(const struct why_question *q, const struct record_item 
     return value >= 0 && value < 9e18 ? (int64_t)value : -1;
 }
 
+/* Whether an instance that ended then may have had a part in a violation. */
+static bool is_in_window(const struct why_question *q, int64_t at)
+{
+    size_t low = 0, high = q->window_count; /* the first window that ends then or later */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (q->windows[middle].until < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return q->window_count == 0 || (low < q->window_count && q->windows[low].from <= at);
+}
+
 static void add(struct why_find *f, int64_t length)
 {
     const struct record_item *item = f->item;
@@ -69,6 +83,10 @@ static void add(struct why_find *f, int64_t length)
                               .thread = item->packet->thread,
                               .apart =
                                   f->q->of == WHY_INTERVAL || (f->q->of == WHY_GAP && f->q->between != WHY_OF_THREAD)};
+    if (f->q->beyond > 0 && length > f->q->beyond && !is_in_window(f->q, item->at.ns)) {
+        f->a->elsewhere += item->at.ns >= f->q->from && item->at.ns < f->q->until;
+        return;
+    }
     if (length >= 0 && item->at.ns >= f->q->from && item->at.ns < f->q->until && !slow_add(&f->a->choice, &i))
         f->short_of_memory = true;
 }

@@ -152,14 +152,16 @@ static void put_head(const struct why_page *p, const struct why_answer *a, FILE 
     if (c->slow_count == 0) {
         fprintf(out, "none of the %s stored ", units_count(c->count).s);
         put_instances(&a->question, out);
-        fprintf(out, " is longer than %s: what violated it is not among them.\n", units_duration(c->beyond).s);
+        fprintf(out, " is longer than %s%s: what violated it is not among them.\n", units_duration(c->beyond).s,
+                a->elsewhere ? ", and ended in its violations" : "");
         return;
     }
     fprintf(out, "%s%s of %s %s",
             c->over             ? ""
             : a->question.limit ? "the slowest "
                                 : "The slowest ",
-            units_count(c->over ? c->over : c->slow_count).s, units_count(c->count).s, a->missing ? "stored " : "");
+            units_count(c->over ? c->over : c->slow_count).s, units_count(c->count + a->elsewhere).s,
+            a->missing ? "stored " : "");
     put_instances(&a->question, out);
     if (c->over)
         fprintf(out, " took longer than %s", units_duration(c->beyond).s);
@@ -169,6 +171,8 @@ static void put_head(const struct why_page *p, const struct why_answer *a, FILE 
     if (c->usual_count)
         fprintf(out, ", usual ones %s", why_duration(a->terms.usual).s);
     fputs(".", out);
+    if (a->elsewhere)
+        fprintf(out, " At times when it was not violated %s were beyond that, too.", units_count(a->elsewhere).s);
     if (a->missing)
         fprintf(out, " There may be more, as records of these programs were lost or had expired (%s).",
                 units_count(a->missing).s);
