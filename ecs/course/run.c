@@ -182,11 +182,12 @@ static void show_progress(struct run *r, int64_t now)
     if (s->started == 0 || s->phase > PHASE_DRAINING)
         return;
     bool running = s->phase == PHASE_RUNNING;
+    int64_t since = running ? s->started : s->ended;
     struct progress_view view = {.phase = running                      ? "running"
                                           : s->phase == PHASE_STOPPING ? "stopping"
                                                                        : "draining",
                                  .left = running && s->duration > 0 ? s->started + s->duration - now : -1,
-                                 .elapsed = now - (running ? s->started : s->ended),
+                                 .elapsed = since == 0 || since > now ? 0 : now - since, /* 0: of a run taken up */
                                  .records = r->daemons.daemons[STATE_COLLECTOR].status.records,
                                  .periods = periods};
     if (view.left < 0 && running && s->duration > 0)
