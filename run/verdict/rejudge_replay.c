@@ -379,6 +379,14 @@ static int64_t replay_matters_from(const struct replay *r, const struct replay_g
     return replay_looks_further(r, l) || from < r->from ? r->from : from;
 }
 
+/* Whether records of `aspect` may be among those that process `p` has lost: its books tell, once they are closed. */
+static bool replay_may_lack(const struct summary_process *p, const char *aspect)
+{
+    const struct summary_book *book = summary_book_of(p, aspect);
+    bool is_closed = (p->state == PROCESS_ENDED || p->state == PROCESS_DETACHED) && p->unfinished == 0;
+    return book && !(is_closed && book->attempts == book->stored + book->reduced);
+}
+
 /*
  * A loss lies behind the packet before it of its stream, or the begin of its process, and before the end of its own.
  * All of a gap stays as it is, or a part of one that is all of the limit's time.
@@ -392,7 +400,7 @@ static void replay_lose(struct replay *r, const struct replay_process *p, int64_
     end = p->ended < end ? p->ended : end;
     for (size_t i = r->first; i < r->last && !r->err; i++) {
         struct replay_gap *g = &r->gaps[i];
-        if (!summary_book_of(p->p, r->e.metrics[r->e.limits[g->gap->limit].metric].aspect))
+        if (!replay_may_lack(p->p, r->e.metrics[r->e.limits[g->gap->limit].metric].aspect))
             continue;
         if (rejudge_is_all(r->s, g->gap))
             r->err = r->again ? 0 : replay_add_hole(r, g, begin, end, why);
