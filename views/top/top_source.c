@@ -403,16 +403,17 @@ static void add_limit(struct top_source *s, uint32_t node, int32_t limit, const 
     lead_limit(s, item, l, row);
 }
 
-/* Of a limit that nobody has judged there is a row, too. */
+/* Of a limit that nobody has judged there is a row, too; none was of a file that was changed since. */
 static void add_limits(struct top_source *s, struct top_id scope)
 {
+    bool changed = s->summary && s->summary->experiment_changed;
     uint32_t count = s->experiment ? s->experiment->limit_count : MESSAGE_LIMITS_MAX;
     for (uint32_t limit = 0; limit < count; limit++) {
         bool any = false;
         if (scope.limit >= 0 && (uint32_t)scope.limit != limit)
             continue;
         for (uint32_t node = 0; node < s->c.node_count; node++)
-            if (s->nodes[node].limits[limit].at && (scope.node == TOP_ANY || scope.node == node)) {
+            if (!changed && s->nodes[node].limits[limit].at && (scope.node == TOP_ANY || scope.node == node)) {
                 add_limit(s, node, (int32_t)limit, &s->nodes[node].limits[limit]);
                 any = true;
             }
