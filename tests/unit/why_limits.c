@@ -141,6 +141,27 @@ TEST(more_limits_than_are_answered_are_refused)
     assert_int_equal(asked.refusal_count, WHY_LIMITS_MOST);
 }
 
+static void note_remedy(void *any, const char *text)
+{
+    *(bool *)any = *(bool *)any || strstr(text, "Threads waited for a timer or a device");
+    assert_null(strstr(text, "Switches were recorded in part"));
+}
+
+/* Of two reasons for which something is unknown the remedy is that of the one with more. */
+TEST(a_cause_that_is_unknown_has_the_remedy_of_most)
+{
+    struct slow_term terms[] = {{.is = PATH_UNKNOWN, .why = PATH_NO_SWITCHES, .slow = 1e6},
+                                {.is = PATH_UNKNOWN, .why = PATH_INTERRUPT, .slow = 19e6}};
+    struct why_answer a = {.question = {.limit = "m <= 1 ms", .of = WHY_GAP, .aspect = "a"},
+                           .choice = {.count = 9, .over = 9, .slow_count = 9, .beyond = 1000000},
+                           .activity = {.intervals = 1},
+                           .terms = {.count = 2, .terms = terms, .slow = 20e6, .slow_unknown = 20e6}};
+    struct why_page p = {.answers = &a, .answer_count = 1};
+    bool any = false;
+    why_cause(&p, &a, note_remedy, &any);
+    assert_true(any);
+}
+
 /* What breaks nothing explains no violation. */
 TEST(a_limit_that_no_instance_breaks_has_no_cause)
 {

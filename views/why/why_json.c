@@ -55,20 +55,66 @@ static bool has_rivals(const struct activity *a)
     return has;
 }
 
+/* What would make known what is unknown for a reason. */
+static const char *remedy_of(enum path_why why, bool any_switches)
+{
+    static const char *const of[PATH_WHYS] = {
+        [PATH_BLOCKED] = "Threads waited, and no record says for what: BEZEL_WAIT, or BEZEL_SENT and BEZEL_RECEIVED, "
+                         "in the program do, and a bezeld that root runs sees who ended a wait.",
+        [PATH_LOST] = "Records were lost in these times; `bezel report` says why, and what to do about it.",
+        [PATH_INTERRUPT] = "Threads waited for a timer or a device: BEZEL_WAIT in the program says for which.",
+        [PATH_SOFTIRQ] = "Threads waited for work of the kernel, such as messages: BEZEL_SENT and BEZEL_RECEIVED say "
+                         "for which, or BEZEL_WAIT.",
+        [PATH_WOKEN] = "Threads of which nothing is recorded ended waits: records of them would say why so late.",
+        [PATH_UNSENT] = "Threads waited for messages whose sending is not recorded: BEZEL_SENT at their senders is.",
+        [PATH_BETWEEN] = "Whether threads waited or were ready the kernel's sums leave open: a shorter period of "
+                         "switches says more.",
+        [PATH_CLOCKS] = "Threads waited for messages of a node whose clock is not known: docs/CLOCKS.md.",
+        [PATH_BEGINNING] = "What threads did before their first records is not known.",
+        [PATH_CYCLE] = "Messages lead back to where the path was: their tags are not unique.",
+        [PATH_FORGOTTEN] = "The path leads to what was too long ago to be kept; --from and --until take less.",
+    };
+    if (why == PATH_NO_SWITCHES)
+        return any_switches
+                   ? "Switches were recorded in part, by snapshots (sensing: {samplers: {switches: all}} stores all), "
+                     "or "
+                     "as far as the kernel and `switches.budget` permit, which the notes of `bezel report` say; "
+                     "docs/SAMPLERS.md, Switches."
+                   : "No switches were recorded, so nobody knows when threads ran and when they waited; unless the "
+                     "kernel refused them, as a note of `bezel report` says then, add to the file: "
+                     "sensing: {samplers: {switches: all}}";
+    return of[why];
+}
+
+/* For which reason most is unknown; PATH_KNOWN: less than a hundredth is, for each. */
+static enum path_why most_unknown(const struct slow_terms *t)
+{
+    double ns[PATH_WHYS] = {0};
+    enum path_why most = PATH_KNOWN;
+    for (size_t i = 0; i < t->count; i++)
+        ns[t->terms[i].why] += t->terms[i].is == PATH_UNKNOWN ? t->terms[i].slow : 0;
+    for (enum path_why why = PATH_KNOWN; why < PATH_WHYS; why++)
+        most = ns[why] > ns[most] ? why : most;
+    return has_why(t, most) ? most : PATH_KNOWN;
+}
+
+/* That of the reason of most comes first. */
+static void put_remedies(const struct remarks *r, const struct why_answer *a)
+{
+    static const enum path_why others[] = {PATH_NO_SWITCHES, PATH_BLOCKED, PATH_LOST, PATH_FORGOTTEN};
+    enum path_why most = most_unknown(&a->terms);
+    if (remedy_of(most, a->activity.intervals > 0))
+        remark(r, "%s", remedy_of(most, a->activity.intervals > 0));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i] != most && has_why(&a->terms, others[i]))
+            remark(r, "%s", remedy_of(others[i], a->activity.intervals > 0));
+}
+
 void why_remarks(const struct why_page *p, const struct why_answer *a, void (*put)(void *context, const char *text),
                  void *context)
 {
     struct remarks r = {put, context};
-    bool gaps = has_why(&a->terms, PATH_NO_SWITCHES);
-    if (gaps && a->activity.intervals == 0)
-        remark(&r,
-               "No switches were recorded, so nobody knows when threads ran and when they waited; unless the kernel "
-               "refused them, as a note of `bezel report` says then, add to the file: "
-               "sensing: {samplers: {switches: all}}");
-    else if (gaps)
-        remark(&r, "Switches were recorded in part, by snapshots (sensing: {samplers: {switches: all}} stores all), or "
-                   "as far as the kernel and `switches.budget` permit, which the notes of `bezel report` say; "
-                   "docs/SAMPLERS.md, Switches.");
+    put_remedies(&r, a);
     if (has_nobody(&a->terms) && has_rivals(&a->activity))
         remark(
             &r,
@@ -78,11 +124,6 @@ void why_remarks(const struct why_page *p, const struct why_answer *a, void (*pu
     else if (has_nobody(&a->terms))
         remark(&r, "Who had the CPU while threads were ready is not recorded: bezeld needs CAP_PERFMON for it; "
                    "docs/SAMPLERS.md, Who had the CPU.");
-    if (has_why(&a->terms, PATH_BLOCKED))
-        remark(&r, "Threads waited, and no record says for what: BEZEL_WAIT, or BEZEL_SENT and BEZEL_RECEIVED, in the "
-                   "program do, and a bezeld that root runs sees who ended a wait.");
-    if (has_why(&a->terms, PATH_LOST))
-        remark(&r, "Records were lost in these times; `bezel report` says why, and what to do about it.");
     if (a->choice.slow_count && a->question.of != WHY_PATH && slow_may_be_recording(&a->terms))
         remark(&r,
                "Recording the slow ones took %s .. %s of them on average, by what a record costs at least and at most: "
@@ -99,8 +140,6 @@ void why_remarks(const struct why_page *p, const struct why_answer *a, void (*pu
                "%s spans and waits were recorded more than %s late, as they lasted longer: the time in them before "
                "that may be shown as in no span.",
                units_count(a->late_spans).s, units_duration(LIVE_LATE).s);
-    if (has_why(&a->terms, PATH_FORGOTTEN))
-        remark(&r, "The path leads to what was too long ago to be kept; --from and --until take less.");
     if (a->unplaced)
         remark(&r, "%s times of the interval were left out: their last records came before their first ones.",
                units_count(a->unplaced).s);
