@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/lifetime.h"
 
+#include "base/clock.h"
 #include "base/inherited.h"
 #include "base/log.h"
 
@@ -70,6 +71,39 @@ unsigned lifetime_terms(int signals)
     while (read(signals, &info, sizeof info) == (ssize_t)sizeof info)
         count++;
     return count;
+}
+
+/* If the last look was within the time of the order before, the signal may have come within it. */
+bool lifetime_is_order(struct lifetime_orders *o, bool came, int64_t now)
+{
+    bool same = o->given && o->looked - o->given < LIFETIME_ORDER;
+    o->looked = now;
+    if (came && !same)
+        o->given = now;
+    return came && !same;
+}
+
+static int64_t end_from; /* written before the handler is installed */
+
+static void end_at_once(int sig)
+{
+    if (clock_now() < end_from)
+        return;
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+void lifetime_end_on_next(void)
+{
+    const struct sigaction action = {.sa_handler = end_at_once, .sa_flags = SA_RESTART};
+    sigset_t set;
+    if (end_from)
+        return;
+    end_from = clock_now() + LIFETIME_ORDER;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaction(SIGTERM, &action, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 void lifetime_parent_pipe(int pipe)

@@ -5,6 +5,7 @@
 #ifndef BEZEL_BASE_LIFETIME_H
 #define BEZEL_BASE_LIFETIME_H
 
+#include "base/clock.h"
 #include "base/err.h"
 
 #include <signal.h>
@@ -45,6 +46,22 @@ void lifetime_catch_all(void);
  * its threads' memory. Where that is refused it warns: `id` of the message, and `what` the process is ("view").
  */
 void lifetime_step_back(const char *id, const char *what, int by);
+
+/**
+ * What ends a process often signals it twice: timeout(1) signals its child and then their group, a closed terminal is
+ * told by the kernel and by the shell. Signals that come within this time of an order to end belong to that order.
+ */
+#define LIFETIME_ORDER (500 * CLOCK_MS)
+
+struct lifetime_orders {
+    int64_t given, looked; /* the last order, and the last look at signals; 0: none */
+};
+
+/** Whether a look at time `now` finds a further order. `came`: it finds a signal, which came since the look before. */
+bool lifetime_is_order(struct lifetime_orders *o, bool came, int64_t now);
+
+/** From the next order on, after one at this time, SIGTERM ends the process at once, whatever it waits for. */
+void lifetime_end_on_next(void);
 
 /** How many of these arrived at `signals` since the last call. */
 unsigned lifetime_terms(int signals);

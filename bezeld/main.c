@@ -99,7 +99,8 @@ struct host {
     struct control_endpoint *control_endpoint;
     int64_t idle_timeout; /* 0: none, because all sessions are those of the parent with the parent pipe */
     int signals, parent_pipe, ready;
-    unsigned terms;        /* how often SIGTERM came */
+    struct lifetime_orders orders;
+    unsigned terms;        /* how many orders to end came by signals */
     bool served;           /* it has had a session */
     bool ending, deserted; /* deserted: the parent pipe ended */
 };
@@ -107,7 +108,7 @@ struct host {
 /* Whether SIGTERM was received, or the parent pipe has closed. A second SIGTERM exits at once. */
 static bool must_end(struct host *h)
 {
-    h->terms += lifetime_terms(h->signals);
+    h->terms += lifetime_is_order(&h->orders, lifetime_terms(h->signals) > 0, clock_now());
     if (h->terms > 1)
         _exit(EXIT_FAILED);
     if (lifetime_is_deserted(h->parent_pipe)) {

@@ -379,17 +379,12 @@ static void serve_control(struct collector_daemon *v)
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
-/* After the first SIGTERM a second one ends the process, whatever it waits for. */
 static void take_signal(struct collector_daemon *v)
 {
-    sigset_t set;
     if (lifetime_terms(v->signals) == 0)
         return;
     v->finish = true;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    signal(SIGTERM, SIG_DFL);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    lifetime_end_on_next();
 }
 
 static void watch_parent_pipe(struct collector_daemon *v)

@@ -59,16 +59,27 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void take_signals(struct run *r)
+/* Whether a further order to end has come by signals. *terminal: of the first of them, whether a terminal sent it. */
+static bool takes_order(struct run *r, bool *terminal)
 {
     struct signalfd_siginfo info;
-    while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGCHLD)
-            continue; /* wakes the loop; daemon_ended() then checks each daemon */
-        if (!r->state.interrupted)
-            console_note(&r->console, "stopping and draining; a second interrupt ends everything at once");
-        run_feed(r, &(struct state_event){.type = EVENT_INTERRUPT, .terminal = info.ssi_code == SI_KERNEL});
-    }
+    bool came = false;
+    while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo != SIGCHLD && !came) { /* that wakes the loop; daemon_ended() then checks each daemon */
+            came = true;
+            *terminal = info.ssi_code == SI_KERNEL;
+        }
+    return lifetime_is_order(&r->orders, came, clock_now());
+}
+
+static void take_signals(struct run *r)
+{
+    bool terminal;
+    if (!takes_order(r, &terminal))
+        return;
+    if (!r->state.interrupted)
+        console_note(&r->console, "stopping and draining; a second interrupt ends everything at once");
+    run_feed(r, &(struct state_event){.type = EVENT_INTERRUPT, .terminal = terminal});
 }
 
 static void wait_for_something(struct run *r)
@@ -389,14 +400,11 @@ static int put_last_properties(struct run *r)
     return err ? err : closed;
 }
 
-/* Whether a signal that ends the run has come, after the loop. */
-static bool is_interrupted(const struct run *r)
+/* Whether a further order to end has come, after the loop. */
+static bool is_interrupted(struct run *r)
 {
-    struct signalfd_siginfo info;
-    bool interrupted = false;
-    while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        interrupted = interrupted || info.ssi_signo != SIGCHLD;
-    return interrupted;
+    bool terminal;
+    return takes_order(r, &terminal);
 }
 
 /* Starts the collector once more, which reads the stored trace, and stops it when it serves. Returns its status as of

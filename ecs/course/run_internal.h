@@ -5,6 +5,7 @@
 #ifndef BEZEL_ECS_COURSE_RUN_INTERNAL_H
 #define BEZEL_ECS_COURSE_RUN_INTERNAL_H
 
+#include "base/lifetime.h"
 #include "bezeld/launch/launcher.h"
 #include "ecs/course/console.h"
 #include "ecs/course/daemons.h"
@@ -75,6 +76,7 @@ struct run {
     size_t command_row_count;
     struct run_command_row *command_rows; /* of those that have ended; owned */
     int signals;
+    struct lifetime_orders orders; /* by signals */
     int64_t next_status;
     int64_t begun;   /* this `bezel run` or `bezel attach`, ns */
     int64_t save_at; /* when to look whether the journal has to be written */
