@@ -152,8 +152,9 @@ TEST(a_cause_that_is_unknown_has_the_remedy_of_most)
 {
     struct slow_term terms[] = {{.is = PATH_UNKNOWN, .why = PATH_NO_SWITCHES, .slow = 1e6},
                                 {.is = PATH_UNKNOWN, .why = PATH_INTERRUPT, .slow = 19e6}};
+    struct slow_instance slow = {.until = 20000000};
     struct why_answer a = {.question = {.limit = "m <= 1 ms", .of = WHY_GAP, .aspect = "a"},
-                           .choice = {.count = 9, .over = 9, .slow_count = 9, .beyond = 1000000},
+                           .choice = {.count = 9, .over = 1, .slow_count = 1, .slow = &slow, .beyond = 1000000},
                            .activity = {.intervals = 1},
                            .terms = {.count = 2, .terms = terms, .slow = 20e6, .slow_unknown = 20e6}};
     struct why_page p = {.answers = &a, .answer_count = 1};
