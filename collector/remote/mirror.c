@@ -93,7 +93,7 @@ static int save(struct mirror *m)
 
 static int set_state(struct mirror *m, enum mirror_state_is is)
 {
-    if (m->state.is != is)
+    if (m->state.is != is || m->state.since == 0)
         m->state.since = wall_clock();
     m->state.is = is;
     return save(m);

@@ -163,6 +163,8 @@ static void say_state(struct text *t, const struct mirror_state *s, bool filled)
         say(t, "it has what was stored there at ");
     else if (s->is == MIRROR_CUT && filled)
         say(t, "the link is cut since ");
+    else if (!filled && s->is == MIRROR_BEGUN)
+        say(t, "nothing fills it any more, and its server had not answered since ");
     else if (!filled)
         say(t, "nothing fills it any more, and it was %s last at ", s->is == MIRROR_CUT ? "cut off" : "connected");
     else if (s->is == MIRROR_BEGUN)

@@ -668,6 +668,20 @@ TEST(a_directory_has_one_mirror_of_one_run)
     stop(&s);
 }
 
+TEST(of_a_server_that_has_never_answered_it_is_said)
+{
+    struct mirror_look look;
+    (void)!file_remove_tree(copy);
+    pid_t pid = mirror("ipc:///dev/null/nobody", NULL);
+    await(MIRROR_BEGUN, 0);
+    mirror_state_look(copy, &look);
+    assert_non_null(strstr(look.text, "the server has not answered since 20"));
+    int code = end(pid, SIGHUP);
+    assert_true(code == EXIT_OK || code == EXIT_UNREACHABLE); /* where it had given up by itself */
+    mirror_state_look(copy, &look);
+    assert_non_null(strstr(look.text, "nothing fills it any more, and its server had not answered since 20"));
+}
+
 TEST(a_mirror_needs_the_role_read_or_control)
 {
     struct served s = begin_run((struct store_keep){0});
