@@ -306,18 +306,15 @@ void evaluator_totals(struct evaluator *e, uint64_t produced, uint64_t lost, uin
     e->level = en_route;
 }
 
-/*
- * A first window that has not passed may hold too much already, and what is made before it has is in no other one. Of
- * chosen records it is known as late as the records come.
- */
+/* A first window that has not passed may hold too much already, and what is made before it has is in no other one. */
 static double least_of(const struct evaluator *e, int64_t now)
 {
-    double n = 0, first;
-    if (!e->known && !rate_least(e->rate, now, &n))
-        n = 0;
-    if (rate_first(e->rate, &first) && first > n)
-        n = first;
-    return e->metric->kind == METRIC_COUNT ? n : n * (double)CLOCK_S / (double)e->metric->window;
+    uint64_t n;
+    if (e->below)
+        return fmax(e->value - e->resolution, 0);
+    if (e->known || !rate_least(e->rate, now, &n))
+        return 0;
+    return e->metric->kind == METRIC_COUNT ? (double)n : (double)n * (double)CLOCK_S / (double)e->metric->window;
 }
 
 /* Of the records that are known to meet the condition: a largest value, or percentage, is it at least. */
@@ -327,7 +324,7 @@ static void take_open(struct evaluator *e, int64_t now)
         return;
     bool grows = e->metric->kind == METRIC_PERCENT || (e->metric->kind == METRIC_MAX && !e->metric->arrivals);
     e->least = grows && e->known ? e->value : 0;
-    e->known = false;
+    e->known = e->below = false;
     e->open = true;
 }
 
@@ -353,8 +350,10 @@ void evaluator_take(struct evaluator *e, int64_t now)
     e->known = e->known && isfinite(e->value); /* a mean of very large numbers may overflow */
     e->partial = e->known && e->statistic && !statistic_is_whole(e->statistic, e->since, now);
     e->known = e->known && !e->partial;
+    e->below = e->known && e->rate && rate_starts(e->rate, now);
+    e->known = e->known && !e->below;
     e->joint = e->rate && e->metric->kind == METRIC_COUNT ? (double)all : e->value;
-    e->open = !e->known && e->rate && rate_is_open(e->rate, now);
+    e->open = !e->known && !e->below && e->rate && rate_is_open(e->rate, now);
     e->least = 0;
     take_open(e, now);
     e->least = e->rate ? least_of(e, now) : e->least;
@@ -377,7 +376,7 @@ void evaluator_combine(struct evaluator *e, const struct experiment_metric *metr
                        const struct evaluator *b)
 {
     e->metric = metric;
-    e->known = a->metric && b->metric && a->known && b->known;
+    e->known = a->metric && b->metric && (a->known || a->below || a->above) && (b->known || b->below || b->above);
     e->open = a->open || b->open;
     e->at = a->at < b->at ? a->at : b->at;
     if (e->known && metric->kind == METRIC_RATIO)
@@ -386,7 +385,11 @@ void evaluator_combine(struct evaluator *e, const struct experiment_metric *metr
         e->value = a->joint - b->joint;
         e->resolution = a->resolution + b->resolution;
     }
-    e->known = e->known && isfinite(e->value) && isfinite(e->resolution);
+    bool is_one = e->known && isfinite(e->value) && isfinite(e->resolution), low = a->below || b->above,
+         high = a->above || b->below;
+    e->known = is_one && !low && !high;
+    e->below = is_one && low && !high;
+    e->above = is_one && high && !low;
     e->joint = e->value;
 }
 

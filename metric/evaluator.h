@@ -38,10 +38,13 @@ struct evaluator {
     bool known;
     bool open;    /* not known, and there is a value: records of the window have not come */
     bool partial; /* not known, and `value` is that of a window that began before `since` */
+    /* Not known, and `value` is that of a window in which a source made its first record: for an upper bound it is one;
+     * of a metric of two, where that makes it greater, for a lower bound. */
+    bool below, above;
     double value, resolution;
     double lowest; /* of METRIC_COUNT, where known: for a lower bound, without records older than the window */
     double joint;  /* what it is in a metric of two: numbers of records are of one and the same time */
-    double least;  /* of a value that is not known, or the first one of a number: it is this at least; else 0 */
+    double least;  /* of a value that is not known: it is this at least; else 0 */
     int64_t at;    /* time of the latest record or reading in the value; meaningful where known */
 };
 

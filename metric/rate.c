@@ -39,8 +39,8 @@ struct rate {
     struct rate_part *parts; /* RATE_PARTS; NULL: rate_refine() was not called */
     bool is_chosen;          /* of some of the records: rate_new() */
     bool tumbles;
-    bool started, first_due; /* the latter: rate_first() */
-    int64_t since;           /* the first reading that found the counter above 0 */
+    bool started;
+    int64_t since; /* the first reading that found the counter above 0 */
     uint64_t marks;
     struct rate_mark open; /* records after the newest mark; its end and attempts are not known yet */
     struct rate_mark mark[RATE_MARKS];
@@ -97,7 +97,7 @@ void rate_free(struct rate *r)
 
 void rate_reset(struct rate *r)
 {
-    r->started = r->first_due = false;
+    r->started = false;
     r->marks = 0;
     r->open.came = r->open.records = 0;
     if (r->parts)
@@ -228,7 +228,6 @@ void rate_count(struct rate *r, uint64_t attempts, int64_t now)
     r->open.came = r->open.records = 0;
     if (!r->started && attempts > 0) {
         r->started = true;
-        r->first_due = r->is_chosen && r->marks > 1;
         r->since = now;
     }
 }
@@ -253,7 +252,7 @@ static bool rate_widen(const struct rate *r, struct rate_span *s)
 {
     int64_t grain = r->parts ? 0 : r->window / RATE_GRAINS;
     while (rate_length(r, s) < r->window - grain) {
-        if (s->from == rate_oldest(r) || rate_at(r, s->from - 1)->end < r->since)
+        if (s->from == rate_oldest(r))
             return false;
         s->missing += rate_missing(r, s->from--);
     }
@@ -313,14 +312,13 @@ static bool rate_before(const struct rate *r, uint64_t to, struct rate_span *s)
     *s = (struct rate_span){.from = rate_edge(r, to - 1), .to = to};
     for (uint64_t i = s->from + 1; i <= to; i++)
         s->missing += rate_missing(r, i);
-    int64_t from = rate_at(r, s->from)->end;
-    return s->from > rate_oldest(r) && from >= r->since && rate_at(r, to)->end / r->window - from / r->window == 1;
+    return s->from > rate_oldest(r) && rate_at(r, to)->end / r->window - rate_at(r, s->from)->end / r->window == 1;
 }
 
 /* The latest window. False: none has passed. */
 static bool rate_latest(const struct rate *r, int64_t now, struct rate_span *span)
 {
-    if (!r->started || now - rate_at(r, r->marks - 1)->end > r->window)
+    if (r->marks == 0 || now - rate_at(r, r->marks - 1)->end > r->window)
         return false;
     *span = (struct rate_span){.from = r->marks - 1, .to = r->marks - 1};
     if (r->tumbles)
@@ -443,33 +441,17 @@ bool rate_is_open(const struct rate *r, int64_t now)
     return (int64_t)span.missing > 0 || rate_is_old(r, newest, rate_at(r, span.to)->end);
 }
 
-/* The number of a span's records, of one that is longer than a window those of a window in it. */
-static double rate_within(const struct rate *r, const struct rate_span *span)
+bool rate_starts(const struct rate *r, int64_t now)
 {
-    uint64_t all = r->is_chosen ? rate_sum(r, span).records : rate_counted(r, span);
-    int64_t length = rate_length(r, span);
-    if (length <= r->window || r->tumbles)
-        return (double)all;
-    if (!r->parts)
-        return (double)all * (double)r->window / (double)length;
-    uint64_t outside = rate_outside(r, span);
-    return (double)(all - (outside < all ? outside : all));
+    struct rate_span span;
+    if (r->started && (rate_at(r, r->marks - 1)->end - r->since) / 4 > r->window)
+        return false;
+    if (!r->started || !rate_latest(r, now, &span))
+        return true;
+    return (r->is_chosen && !rate_complete(r, &span)) || rate_at(r, span.from)->end < r->since;
 }
 
-/* The span of the window that ends with mark `to`, as far as it began behind the oldest mark. */
-static struct rate_span rate_back(const struct rate *r, uint64_t to)
-{
-    struct rate_span span = {.from = to, .to = to};
-    if (r->tumbles) {
-        span.from = to > rate_oldest(r) ? rate_edge(r, to - 1) : to;
-        return span;
-    }
-    while (span.from > rate_oldest(r) && rate_length(r, &span) < r->window)
-        span.from--;
-    return span;
-}
-
-bool rate_least(const struct rate *r, int64_t now, double *n)
+bool rate_least(const struct rate *r, int64_t now, uint64_t *n)
 {
     if (r->marks == 0 || now - rate_at(r, r->marks - 1)->end > r->window)
         return false;
@@ -477,32 +459,8 @@ bool rate_least(const struct rate *r, int64_t now, double *n)
     while (span.from > rate_oldest(r) && now - rate_at(r, span.from - 1)->end <= r->window &&
            !rate_is_edge(r, rate_at(r, span.from - 1)->end, now))
         span.from--;
-    double inner = rate_within(r, &span), outer = 0;
-    span = rate_back(r, r->marks - 1);
     if (span.from == span.to)
         return false;
-    outer = rate_within(r, &span);
-    *n = inner > outer ? inner : outer;
-    return true;
-}
-
-bool rate_first(struct rate *r, double *n)
-{
-    uint64_t oldest = rate_oldest(r), at = r->marks - 1;
-    while (r->first_due && at > oldest && rate_at(r, at - 1)->end >= r->since)
-        at--;
-    r->first_due = r->first_due && at > oldest;
-    while (r->first_due && r->tumbles && at < r->marks - 1 &&
-           !rate_is_edge(r, rate_at(r, at - 1)->end, rate_at(r, at)->end))
-        at++;
-    if (!r->first_due || (r->tumbles && !rate_is_edge(r, rate_at(r, at - 1)->end, rate_at(r, at)->end)))
-        return false;
-    struct rate_span span = rate_back(r, at);
-    for (uint64_t i = span.from + 1; i <= span.to; i++)
-        span.missing += rate_missing(r, i);
-    if ((int64_t)span.missing > 0)
-        return false;
-    r->first_due = false;
-    *n = rate_within(r, &span);
+    *n = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
     return true;
 }

@@ -79,8 +79,8 @@ void rate_count(struct rate *r, uint64_t attempts, int64_t now);
 /**
  * The rate at the last reading, per second, with *resolution the half-width of its uncertainty: 0 where records give
  * it, 1 / window where the count does. False, and nothing written, where it is unknown: no full window has passed since
- * the first reading that found the counter above 0, or the last reading is more than a window before `now`; or it is of
- * chosen records, and of no window that ended less than a window ago all records came.
+ * the first reading, or the last reading is more than a window before `now`; or it is of chosen records, and of no
+ * window that ended less than a window ago all records came.
  */
 bool rate_value(const struct rate *r, int64_t now, double *per_second, double *resolution);
 
@@ -98,17 +98,16 @@ bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all, 
 bool rate_is_open(const struct rate *r, int64_t now);
 
 /**
- * Until a full window has passed: the number of records of which it is known that they lie in the latest one, of chosen
- * ones that they came; there may be more. As rate_number(), it reaches back to a reading, also to one that found
- * nothing yet; without rate_refine() as many as a window has of that time on average. False, and nothing written, where
- * there is one reading alone, or the last one is more than a window ago.
+ * Of a rate that is known: whether its window began before the reading that found the first record. It is all that was
+ * made in that time, and no measure of how fast the source is.
  */
-bool rate_least(const struct rate *r, int64_t now, double *n);
+bool rate_starts(const struct rate *r, int64_t now);
 
 /**
- * Of chosen records, once: the same of the window that ended at the reading that found the first one, as soon as all
- * that were counted have come. False, and nothing written, where that was told, is not known yet, or no more.
+ * Where the rate is unknown: the number of records of which it is known that they lie in the latest window, of chosen
+ * ones that they came; there may be more. False, and nothing written, where there is no reading before the last one
+ * from the last `window`, or in the window that has begun.
  */
-bool rate_first(struct rate *r, double *n);
+bool rate_least(const struct rate *r, int64_t now, uint64_t *n);
 
 #endif

@@ -157,7 +157,8 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
     bool at_most = agent->experiment->limits[limit].compare == COMPARE_AT_MOST;
     bool is_number = agent->experiment->metrics[metric].kind == METRIC_COUNT;
     bool of_node = p == &agent->node, misses = of_node && agent_misses(agent, metric, at_most, now);
-    bool known = r->known || agent_breaks_early(agent, &agent->experiment->limits[limit], r);
+    bool known =
+        r->known || (at_most ? r->below : r->above) || agent_breaks_early(agent, &agent->experiment->limits[limit], r);
     struct limit_judge_value v = {.known = known && !misses && (!of_node || agent_is_anew(agent, metric, now)),
                                   .value = is_number && !at_most ? r->lowest : r->value,
                                   .resolution = r->resolution,

@@ -85,7 +85,7 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
         j->confirms = true;
     bool decides = v.least > 0 && (j->limit->compare == COMPARE_AT_MOST ? v.least > j->limit->bound
                                                                         : v.open && v.least >= j->limit->bound);
-    if (decides && (!v.known || v.least > v.value)) {
+    if (!v.known && decides) {
         v.known = true; /* as far as the limit is concerned */
         v.value = v.least;
         v.resolution = 0;

@@ -388,6 +388,39 @@ TEST(two_numbers_of_records_are_combined_of_one_time)
     evaluator_end(&looked);
 }
 
+/*
+ * The first errors of a source of which others had records for long: what they are of these is known. How many errors a
+ * window has is not known of one that may only have begun, so they are no fewer than a limit asks for; and the same is
+ * true of what both records begin with.
+ */
+TEST(the_first_records_of_one_aspect_are_in_a_metric_of_two)
+{
+    static const struct experiment_metric count = {.kind = METRIC_COUNT, .window = CLOCK_S},
+                                          ratio = {.kind = METRIC_RATIO}, difference = {.kind = METRIC_DIFFERENCE};
+    struct evaluator errors = {0}, all = {0}, of = {0};
+    assert_int_equal(evaluator_start(&errors, &count), 0);
+    assert_int_equal(evaluator_start(&all, &count), 0);
+    for (uint64_t i = 0; i <= 40; i++, now += EVERY) {
+        evaluator_count(&errors, i < 30 ? 0 : 5, now);
+        evaluator_count(&all, 2 * i + 1, now);
+        evaluator_take(&errors, now);
+        evaluator_take(&all, now);
+        assert_int_equal(errors.below, i >= 10 && i < 40);
+        assert_int_equal(all.known, i >= 10);
+        assert_true(i < 30 || i > 39 || errors.least == 5);
+        evaluator_combine(&of, &ratio, &errors, &all);
+        assert_true(of.below == errors.below && !of.above && of.known == errors.known);
+        assert_true(!of.below || of.value == (i < 30 ? 0 : 0.25));
+        evaluator_combine(&of, &difference, &all, &errors);
+        assert_true(of.above == errors.below && !of.below && of.known == errors.known);
+        assert_true(!of.above || of.value == (i < 30 ? 20 : 15));
+        evaluator_combine(&of, &difference, &errors, &errors);
+        assert_true(!of.below && !of.above && of.known == errors.known);
+    }
+    evaluator_end(&errors);
+    evaluator_end(&all);
+}
+
 /* Whether records that have not come meet the condition is not known, and there is a number. */
 TEST(a_number_of_chosen_records_is_open_while_some_have_not_come)
 {
