@@ -287,6 +287,16 @@ static void replay_take_back(struct replay *r, struct replay_gap *g, int64_t aft
     }
 }
 
+/* Why a value of metric `m` is not known though there is one: the agent has all records, and none came late. */
+static const char *replay_why_open(const struct replay *r, int m)
+{
+    bool is_open = agent_is_open(r->agent, (uint32_t)m, -1);
+    for (size_t i = 0; i < r->process_count; i++)
+        is_open = is_open || agent_is_open(r->agent, (uint32_t)m, r->processes[i].slot);
+    return is_open ? "records have no known value in the field of 'where'"
+                   : "a process began when the one before had ended, and what both made in a window is not known";
+}
+
 /* The time since the instant before, as far as it is in the gap, was as this instant found it. */
 static void replay_account(struct replay *r, struct replay_gap *g, const struct agent_limit *l, int64_t now)
 {
@@ -295,7 +305,8 @@ static void replay_account(struct replay *r, struct replay_gap *g, const struct 
         return;
     bool settles = l->settling > r->was[limit].settling;
     bool lasts = l->state != LIMIT_VIOLATED && l->unjudged > r->was[limit].unjudged; /* too long, or not; or open */
-    g->open_where = g->open_where || (lasts && l->state == LIMIT_UNKNOWN);
+    if (lasts && l->state == LIMIT_UNKNOWN && !g->why_open)
+        g->why_open = replay_why_open(r, r->e.limits[limit].metric);
     bool doubtful = lasts || replay_is_in_hole(g, r->stepped, now) ||
                     ((settles || l->state != LIMIT_VIOLATED) && replay_doubts(r, g->gap, r->stepped));
     g->violated = l->violated;

@@ -118,8 +118,8 @@ static void replay_conclude(struct replay *r)
         g->judged = !g->why && !r->err;
         if (!g->judged)
             g->held = g->violated = g->unknown = g->doubtful = g->settling = 0;
-        else if (r->gaps[i].open_where)
-            g->why = "records have no known value in the field of 'where'";
+        else if (r->gaps[i].why_open)
+            g->why = r->gaps[i].why_open;
         else if (g->doubtful && r->gaps[i].hole_count > 0)
             g->why = r->gaps[i].holes[0].why;
         else if (g->doubtful)
@@ -141,7 +141,7 @@ static void replay_start(struct replay *r)
         gap->worst = NAN;
         g->open = g->hole = 0;
         g->violated = 0;
-        g->open_where = false;
+        g->why_open = NULL;
     }
 }
 

@@ -486,6 +486,7 @@ TEST(no_answer_is_given_that_is_not_known)
             if (g->held > e.held + e.unknown + most || g->violated > e.violated + e.unknown + most ||
                 (g->judged && e.violated > g->violated + g->doubtful + EVERY + most))
                 fail_gap(&s, run, g, &e);
+            assert_false(g->why && strstr(g->why, "'where'")); /* no metric has one */
             again += g->held + g->violated;
             doubtful += g->judged ? g->doubtful : g->end - g->begin;
         }
