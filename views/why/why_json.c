@@ -143,9 +143,12 @@ void why_remarks(const struct why_page *p, const struct why_answer *a, void (*pu
     if (a->unplaced)
         remark(&r, "%s times of the interval were left out: their last records came before their first ones.",
                units_count(a->unplaced).s);
-    if (a->totals.cut || a->totals.expired)
-        remark(&r, "%s streams are damaged, and %s records had expired from the store: they are not in the answer.",
-               units_count(a->totals.cut).s, units_count(a->totals.expired).s);
+    if (a->totals.cut)
+        remark(&r, "%s of the streams of records are damaged: what is behind the damage is not in the answer.",
+               units_count(a->totals.cut).s);
+    if (a->totals.expired)
+        remark(&r, "%s records had expired from the store: they are not in the answer.",
+               units_count(a->totals.expired).s);
     if (p->goes_on)
         remark(&r, "The run goes on: this is about what is stored by now.");
 }

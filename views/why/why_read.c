@@ -170,6 +170,7 @@ static int check_question(struct why_answer *a, struct record_filter filter, con
 {
     const struct why_question *q = &a->question;
     int64_t scale;
+    bool is_there = false;
     filter.takes = NULL;
     filter.aspect = q->aspect;
     if (record_filter_check(&filter, m, a->misuse, sizeof a->misuse) != 0)
@@ -177,12 +178,14 @@ static int check_question(struct why_answer *a, struct record_filter filter, con
     for (const struct model_node *n = m->nodes; n; n = n->next)
         for (const struct model_process *p = n->processes; p; p = p->next) {
             const struct dict_aspect *of = dict_aspect_of(p->dict, q->aspect);
+            is_there = is_there || of;
             if (of && (q->of == WHY_GAP || time_field(q, of, &scale) < of->field_count))
                 return 0;
         }
     snprintf(a->misuse, sizeof a->misuse,
-             q->field ? "aspect %s has no numeric field '%s'"
-                      : "aspect %s has no field with a unit of time: give one with --field, or take --gaps",
+             !is_there  ? "no process made a record yet that could be of aspect %s"
+             : q->field ? "aspect %s has no numeric field '%s'"
+                        : "aspect %s has no field with a unit of time: give one with --field, or take --gaps",
              q->aspect, q->field);
     return BEZEL_EINVAL;
 }
