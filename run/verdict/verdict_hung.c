@@ -194,7 +194,7 @@ static void doubt(struct verdict *v, const struct summary *s, uint32_t i, uint32
         verdict_doubt_on(v, s, i, node, lasts);
     all->lasts = lasts && all->lasts == VERDICT_HELD ? VERDICT_UNKNOWN : all->lasts;
     for (size_t row = 0; row < s->limit_count && lasts; row++)
-        if (s->limits[row].limit == i && (s->limits[row].epoch > 0 || s->limits[row].node == node))
+        if (summary_limit_is_of(&s->limits[row], i, node))
             v->rows[row].lasts = v->rows[row].lasts == VERDICT_HELD ? VERDICT_UNKNOWN : v->rows[row].lasts;
 }
 
@@ -230,7 +230,8 @@ static void judge_silent(struct verdict *v, const struct summary *s, const struc
 int64_t verdict_counted_since(const struct summary *s, const struct summary_process *p, const char *aspect)
 {
     int64_t paused = INT64_MAX, counted = INT64_MAX;
-    for (const struct summary_note *n = s->notes; n < s->notes + s->note_count; n++) {
+    for (size_t i = 0; i < s->note_count; i++) {
+        const struct summary_note *n = &s->notes[i];
         bool is_counted = verdict_switches(n, "count", aspect);
         if (n->node != p->node)
             continue;
