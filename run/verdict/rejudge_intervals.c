@@ -26,8 +26,15 @@
 
 enum { RECORDS_MOST = 20000000, STEPS_MOST = 2000000, LOOK_EVERY = 1024 };
 
-static const char left_open[] =
-    "lost records, those without a value to match, ends without a beginning, or the bounds of the clocks leave it open";
+/* Why stored records may not tell whether limit `i` held. */
+static const char *left_open(const struct experiment *e, uint32_t i)
+{
+    return e->metrics[e->limits[i].metric].interval.statistic == METRIC_QUANTILE
+               ? "that a quantile is known to 1/32, lost records, those without a value to match, ends without a "
+                 "beginning, or the bounds of the clocks leave it open"
+               : "lost records, those without a value to match, ends without a beginning, or the bounds of the clocks "
+                 "leave it open";
+}
 
 /* A limit that is judged. */
 struct interval_judge {
@@ -283,26 +290,38 @@ static bool is_beyond(const struct experiment_limit *l, int64_t violated, int64_
     return of > 0 && (double)violated / (double)of > l->tolerance;
 }
 
+/* If all that is not judged were violated, besides `judged`. */
+static bool may_be_beyond(const struct experiment_limit *l, int64_t violated, int64_t unjudged, int64_t judged)
+{
+    return is_beyond(l, saturate_add(violated, unjudged), saturate_add(judged, unjudged));
+}
+
 /*
  * Whether judge `j`, of all records, knows of much more time than was judged or is a gap, which is no matter of
- * instants; or finds the limit violated for longer than its tolerance, where what was judged is within that.
+ * instants; or finds the limit violated for longer than its tolerance, or leaves open whether it was, where what was
+ * judged is within that.
  */
 static bool tells_more(const struct interval_replay *r, const struct interval_judge *j)
 {
     const struct experiment_limit *l = &r->e->limits[j->limit];
-    int64_t found = j->seen.held + j->seen.violated, accounted = 0, known = 0, violated = 0;
+    int64_t instants = 4 * r->e->adapt.every;
+    int64_t found = j->seen.held + j->seen.violated, accounted = 0, known = 0, violated = 0, unjudged = 0;
     for (size_t i = 0; i < r->s->limit_count; i++) {
         const struct builtin_limit *row = &r->s->limits[i];
         if (row->limit != j->limit)
             continue;
         violated = saturate_add(violated, row->violated);
+        unjudged = saturate_add(unjudged, row->unjudged);
         known = saturate_add(known, row->held + row->violated + row->unjudged);
         accounted = saturate_add(accounted, row->held + row->violated + row->settling + row->unjudged);
     }
     bool worse = l->kind == LIMIT_EXPECT && is_beyond(l, j->seen.violated, found + j->seen.unjudged) &&
                  !is_beyond(l, violated, known);
-    accounted = saturate_add(accounted, 4 * r->e->adapt.every);
-    return worse || found > saturate_add(accounted, accounted / 8);
+    bool opens = l->kind == LIMIT_EXPECT && may_be_beyond(l, j->seen.violated, j->seen.unjudged, found) &&
+                 !may_be_beyond(l, violated, unjudged, known - unjudged) &&
+                 saturate_sub(j->seen.unjudged, unjudged) > instants;
+    accounted = saturate_add(accounted, instants);
+    return worse || opens || found > saturate_add(accounted, accounted / 8);
 }
 
 static int add_row(struct interval_replay *r, const struct interval_judge *j)
@@ -325,7 +344,7 @@ static int add_row(struct interval_replay *r, const struct interval_judge *j)
                                              .violated = l->violated,
                                              .unknown = l->unknown,
                                              .doubtful = l->unjudged,
-                                             .why = l->unjudged ? left_open : NULL});
+                                             .why = l->unjudged ? left_open(r->e, j->limit) : NULL});
 }
 
 /* What is violated behind the last observation, which found no violation: of the last records nobody judged it. */
@@ -353,7 +372,7 @@ static void take_gaps(struct interval_replay *r, const struct interval_judge *j)
         g->judged = true;
         g->unknown += rest;
         g->doubtful += rest;
-        g->why = g->doubtful ? left_open : NULL;
+        g->why = g->doubtful ? left_open(r->e, j->limit) : NULL;
         rejudge_take_gap(r->s, r->e, g);
     }
     rejudge_drop_rest(r->s, r->e, j->limit);

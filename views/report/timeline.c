@@ -79,6 +79,11 @@ static const char *gap_cause(const struct report *r, const struct history_gap *g
         return "bezel-resmgr did not judge it, or never had a value of it";
     if (report_is_global(r, g->limit) && g->restarted)
         return "bezel-resmgr, or the bezeld that records what it judges, was started again";
+    if (g->limit < r->experiment->limit_count &&
+        experiment_limit_is_on_interval(r->experiment, &r->experiment->limits[g->limit]))
+        return "its value was closer to the bound than it is certain, or bezel-resmgr was stopped, had no CPU, or "
+               "lacked "
+               "the values of the collector";
     if (report_is_global(r, g->limit))
         return is_chosen(r, g->limit)
                    ? "bezel-resmgr was stopped, had no CPU, or lacked the values of a node, "
