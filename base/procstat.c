@@ -53,6 +53,17 @@ static bool shows_us(void)
     return strcmp(self, expected) == 0;
 }
 
+void procstat_program(const char *link, char *path, size_t size)
+{
+    static const char mark[] = " (deleted)"; /* the kernel's, which a file's name may also have */
+    const size_t bytes = sizeof mark - 1;
+    struct stat st;
+    ssize_t n = readlink(link, path, size - 1);
+    path[n > 0 ? n : 0] = '\0';
+    if (n > (ssize_t)bytes && strcmp(path + n - bytes, mark) == 0 && lstat(path, &st) != 0)
+        path[(size_t)n - bytes] = '\0';
+}
+
 uint64_t procstat_namespace(void)
 {
     struct stat st;

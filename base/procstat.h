@@ -6,6 +6,7 @@
 #define BEZEL_BASE_PROCSTAT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -19,6 +20,12 @@ struct procstat {
 
 /** Reads the state of process `pid` of our pid namespace (0: the caller); false if there is none. */
 bool procstat_read(pid_t pid, struct procstat *p);
+
+/**
+ * The path of a process's program; `link`: its /proc/PID/exe. Of a file that was removed or replaced since, as by an
+ * upgrade, the path that it had. Empty if it is unknown, cut if it is longer than `size` - 1. Async-signal-safe.
+ */
+void procstat_program(const char *link, char *path, size_t size);
 
 /**
  * The inode of our pid namespace, in which pids are unique. 0 where it is unknown, or where /proc is mounted for

@@ -352,11 +352,8 @@ pid_t process_tree_find_executable(const char *pattern)
     pid_t pid;
     while ((pid = next_pid(proc)) > 0) {
         snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
-        ssize_t n = readlink(link, path, sizeof path - 1);
-        if (n <= 0)
-            continue;
-        path[n] = '\0';
-        if (fnmatch(pattern, full_path ? path : file_name(path), 0) == 0)
+        procstat_program(link, path, sizeof path);
+        if (*path && fnmatch(pattern, full_path ? path : file_name(path), 0) == 0)
             break;
     }
     closedir(proc);

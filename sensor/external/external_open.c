@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/procstat.h"
 #include "base/sigbus_guard.h"
 #include "sensor/external/external_internal.h"
 #include "sensor/external/program_knobs.h"
@@ -104,8 +105,7 @@ void external_reader(const char *dir, char reader[EXTERNAL_READER_MAX + 1])
 
 static void name_self(struct external *x)
 {
-    ssize_t n = readlink("/proc/self/exe", x->self_executable, sizeof x->self_executable - 1);
-    x->self_executable[n > 0 ? n : 0] = '\0';
+    procstat_program("/proc/self/exe", x->self_executable, sizeof x->self_executable);
 }
 
 /* ns since the window was made; its birth counts ms, and wraps. */

@@ -134,8 +134,7 @@ struct identity {
 static void identify(struct identity *id)
 {
     memset(id, 0, sizeof *id);
-    ssize_t n = readlink("/proc/self/exe", id->executable, sizeof id->executable - 1);
-    id->executable[n > 0 ? n : 0] = '\0';
+    procstat_program("/proc/self/exe", id->executable, sizeof id->executable);
     const char *slash = strrchr(id->executable, '/'), *name = secure_getenv("BEZEL_PROCESS");
     if (!name || !*name)
         name = slash ? slash + 1 : "process";

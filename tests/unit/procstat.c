@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/procstat.h"
+#include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -121,4 +123,32 @@ TEST(our_pid_namespace_is_known)
     struct stat st;
     assert_int_equal(stat("/proc/self/ns/pid", &st), 0);
     assert_int_equal(procstat_namespace(), st.st_ino);
+}
+
+static void expect_program(const char *link_to, const char *program)
+{
+    char link[SCRATCH_PATH + 16], path[PATH_MAX];
+    snprintf(link, sizeof link, "%s/exe", scratch_dir);
+    unlink(link);
+    assert_int_equal(symlink(link_to, link), 0);
+    procstat_program(link, path, sizeof path);
+    assert_string_equal(path, program);
+}
+
+/* A file may really be called so. */
+TEST_WITH(scratch_begin, scratch_end, a_program_whose_file_was_replaced_keeps_its_name)
+{
+    char really[SCRATCH_PATH + 32], path[8];
+    snprintf(really, sizeof really, "%s/server (deleted)", scratch_dir);
+    expect_program("/usr/bin/none/server (deleted)", "/usr/bin/none/server");
+    expect_program("/usr/bin/none/server (deleted) (deleted)", "/usr/bin/none/server (deleted)");
+    expect_program("/usr/bin/none/server", "/usr/bin/none/server");
+    expect_program(" (deleted)", " (deleted)");
+    fclose(fopen(really, "w"));
+    expect_program(really, really);
+    unlink(really);
+    procstat_program("/proc/self/exe", path, sizeof path);
+    assert_int_equal(strlen(path), sizeof path - 1);
+    procstat_program("/proc/none", path, sizeof path);
+    assert_string_equal(path, "");
 }
