@@ -28,6 +28,7 @@ enum {
     ANCESTORS_MAX = 64,
     USER_WITHOUT_NAME = 65534, /* the kernel's, for users that a user namespace does not have */
     INSTANCE_TRIES = 32,       /* instances to try, if others have taken them */
+    OWN_DESCRIPTOR = 200,      /* the segment's, or the next free one: beyond those that programs number */
     RESERVE_INTERRUPTS = 64    /* tries of a posix_fallocate() that signals interrupt */
 };
 
@@ -272,14 +273,20 @@ bool segment_holds_fd(const struct segment_owned *own)
 }
 
 /*
- * If the program runs without one of the standard streams, the segment must not get its number: the program's output
- * would overwrite the segment's head.
+ * The program may take the lowest numbers for its own: shell scripts write to 3 to 9 if these are open. Where so high a
+ * number is not to be had, the segment keeps its own, but for that of a standard stream that the program runs without:
+ * its output would overwrite the segment's head.
  */
-static int keep_off_standard(int fd)
+static int keep_off_low(int fd)
 {
-    if (fd < 0 || fd > STDERR_FILENO)
+    if (fd < 0)
         return fd;
-    int other = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), saved = errno;
+    int other = fcntl(fd, F_DUPFD_CLOEXEC, OWN_DESCRIPTOR);
+    if (other < 0 && fd > STDERR_FILENO)
+        return fd;
+    if (other < 0)
+        other = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int saved = errno;
     close(fd);
     errno = saved;
     return other;
@@ -302,7 +309,7 @@ static bool make_instance(struct segment_owned *own, const struct folder *folder
     int fd = folder_open_file(folder, temporary, O_RDWR | O_CREAT | O_EXCL);
     if (fd < 0)
         return false;
-    fd = keep_off_standard(fd);
+    fd = keep_off_low(fd);
     /* Locked before it grows: a file that is not empty and not locked counts as abandoned. */
     own->bytes = segment_bytes(slots, rings);
     bool done = fd >= 0 && remember_fd(own, fd) && lock_process(fd) == 0 &&

@@ -132,7 +132,7 @@ static void live(struct segment_owned *own, struct child *c)
 static void close_everything(struct segment_owned *own, struct child *c)
 {
     must_make(own);
-    for (int fd = 3; fd < 64; fd++)
+    for (int fd = 3; fd < 256; fd++)
         if (fd != c->say && fd != c->hear)
             close(fd);
     say(c->say, segment_holds_fd(own) ? 'h' : 'm');
@@ -419,22 +419,35 @@ TEST_WITH(scratch_begin, scratch_end, signals_do_not_keep_memory_from_being_rese
 }
 
 /* No mask keeps out what stops a process: SIGSTOP, a debugger, the freezer of a control group. */
-/* A program without a standard stream must not print over its segment. */
-TEST_WITH(scratch_begin, scratch_end, the_segment_gets_no_number_of_a_standard_stream)
+/* A program prints to a standard stream that it does not have, a shell script to 3 to 9 if one is open. */
+TEST_WITH(scratch_begin, scratch_end, the_segment_gets_no_number_that_a_program_may_take_for_its_own)
 {
-    struct segment_owned own = {.fd = -1};
-    int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
-    close(STDIN_FILENO);
-    bool made = segment_create(&own, scratch_dir);
-    if (in >= 0) {
-        dup2(in, STDIN_FILENO);
-        close(in);
+    static const struct {
+        rlim_t files; /* that may be open: up to here a number is to be had */
+        int least;
+    } cases[] = {{1024, 200}, {201, 200}, {200, STDERR_FILENO + 1}, {64, STDERR_FILENO + 1}};
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct segment_owned own = {.fd = -1};
+        int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
+        close(STDIN_FILENO);
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){cases[i].files, before.rlim_max});
+        bool made = segment_create(&own, scratch_dir);
+        setrlimit(RLIMIT_NOFILE, &before);
+        int low = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        assert_int_equal(low, STDIN_FILENO); /* nothing keeps the number that it had at first */
+        close(low);
+        if (in >= 0) {
+            dup2(in, STDIN_FILENO);
+            close(in);
+        }
+        assert_true(made);
+        assert_true(own.fd >= cases[i].least && segment_holds_fd(&own));
+        assert_true(fcntl(own.fd, F_GETFD) & FD_CLOEXEC);
+        unlink(own.path);
+        segment_forget(&own);
     }
-    assert_true(made);
-    assert_true(own.fd > STDERR_FILENO);
-    assert_true(segment_holds_fd(&own));
-    unlink(own.path);
-    segment_forget(&own);
 }
 
 TEST_WITH(scratch_begin, scratch_end, stops_do_not_keep_a_segment_from_being_made)
