@@ -97,6 +97,12 @@ void evaluator_reset(struct evaluator *e)
     e->since = INT64_MAX;
 }
 
+void evaluator_begin(struct evaluator *e)
+{
+    if (e->rate)
+        rate_begin(e->rate);
+}
+
 static void take_records(struct evaluator *e, const struct packet_run *run, const struct statistic_field *field,
                          int64_t now)
 {

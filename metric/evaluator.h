@@ -59,6 +59,9 @@ struct statistic_field evaluator_field(const struct experiment_metric *metric, c
 /** Drops all records and readings. */
 void evaluator_reset(struct evaluator *e);
 
+/** Another process's records follow, and all of those before it came: they stay. How fast it makes them begins anew. */
+void evaluator_begin(struct evaluator *e);
+
 /**
  * Takes in records of the metric's aspect, which arrived at `now`. `field` is the place of the metric's field in them;
  * not used by metrics without a field. `where` is the metric's condition for them: where it names no field of theirs,

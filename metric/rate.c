@@ -40,7 +40,8 @@ struct rate {
     bool is_chosen;          /* of some of the records: rate_new() */
     bool tumbles;
     bool started;
-    int64_t since; /* the first reading that found the counter above 0 */
+    uint64_t nothing; /* the counter before the first record: 0, or what it was at rate_begin() */
+    int64_t since;    /* the first reading that found the counter above that */
     uint64_t marks;
     struct rate_mark open; /* records after the newest mark; its end and attempts are not known yet */
     struct rate_mark mark[RATE_MARKS];
@@ -98,10 +99,17 @@ void rate_free(struct rate *r)
 void rate_reset(struct rate *r)
 {
     r->started = false;
+    r->nothing = 0;
     r->marks = 0;
     r->open.came = r->open.records = 0;
     if (r->parts)
         memset(r->parts, 0, RATE_PARTS * sizeof *r->parts);
+}
+
+void rate_begin(struct rate *r)
+{
+    r->started = false;
+    r->nothing = r->marks > 0 ? rate_newest(r)->attempts : 0;
 }
 
 static int64_t rate_part_length(const struct rate *r)
@@ -226,7 +234,7 @@ void rate_count(struct rate *r, uint64_t attempts, int64_t now)
     m->came += r->open.came;
     rate_add(m, r->open.records, r->open.first, r->open.last);
     r->open.came = r->open.records = 0;
-    if (!r->started && attempts > 0) {
+    if (!r->started && attempts > r->nothing) {
         r->started = true;
         r->since = now;
     }

@@ -60,6 +60,9 @@ void rate_free(struct rate *r);
 /** Drops all records and readings: the rate is unknown until a full window has passed again. */
 void rate_reset(struct rate *r);
 
+/** Records that follow are another source's: the first one of them counts as first, and what was made before stays. */
+void rate_begin(struct rate *r);
+
 /**
  * Takes in the times of the records of a run. Runs may come in any order, at any time after their records. Records
  * before the first reading, and those older than two windows, are ignored. Its time hardly depends on the number of

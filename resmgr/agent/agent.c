@@ -320,9 +320,12 @@ int agent_watch(struct agent *agent, int slot, const struct dict_aspect *declare
 bool agent_outlives(const struct agent *agent, int metric)
 {
     enum experiment_join join = experiment_join_of(agent->experiment, metric);
+    bool adds = join == JOIN_SUM || join == JOIN_RATIO;
+    if (agent->keeps_ended)
+        return adds && !experiment_metric_is_of_arrivals(&agent->experiment->metrics[metric]);
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
         if (agent->experiment->limits[i].global && agent->experiment->limits[i].metric == metric)
-            return join == JOIN_SUM || join == JOIN_RATIO;
+            return adds;
     return false;
 }
 
@@ -348,7 +351,9 @@ static void agent_node_reset(struct agent *agent, int aspect, bool went_on)
                                .emptied = was.grown_at > was.emptied ? was.grown_at : was.emptied};
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
         agent->left[m] = agent_left(agent, m, &was);
-        if (!agent_outlives(agent, m))
+        if (agent->keeps_ended && agent_outlives(agent, m))
+            evaluator_begin(&agent->node.readings[m]);
+        else if (!agent_outlives(agent, m))
             evaluator_reset(&agent->node.readings[m]);
         for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
             if (agent->experiment->limits[i].metric == m)

@@ -197,6 +197,12 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
 void agent_processes_end(struct agent *agent);
 
 /**
+ * Before the first process: all records of each come before it is removed. So numbers, means and percentages of the
+ * node go on with what processes that have ended left in the window, where another one follows.
+ */
+void agent_keep_ended(struct agent *agent);
+
+/**
  * The end, after the last step, with the processes that ended removed. Returns the last step's outcome, in which limits
  * are unknown if their state was that of processes that ended. The part of a sampling period since then is not judged.
  */

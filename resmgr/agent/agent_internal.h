@@ -73,6 +73,7 @@ struct agent {
     struct ratio sensor_cpu; /* CPU time over measured time, in the window of limits on sensor_cpu, */
     struct ratio_mark used;  /* both as far as they were measured, in ns; `time` is measured time as well */
     bool processes_end;      /* agent_processes_end() */
+    bool keeps_ended;        /* agent_keep_ended() */
     uint32_t weights[EXPERIMENT_PATTERNS_MAX + 1]; /* importances of aspects, ascending */
     uint32_t weight_count;
     int slots; /* one above the highest in use */

@@ -128,6 +128,8 @@ static bool agent_is_anew(const struct agent *agent, int metric, int64_t now)
 {
     const struct experiment_metric *m = &agent->experiment->metrics[metric];
     const struct agent_source *s = m->aspect ? &agent->node.sources[agent->metric_aspect[metric]] : NULL;
+    if (agent->keeps_ended)
+        return agent_is_watched(agent, metric);
     if (!s || s->emptied == 0 || !agent_outlives(agent, metric))
         return true;
     return s->watchers > 0 && s->began > 0 && now - s->began >= (m->tumbles ? 2 : 1) * m->window;
@@ -138,8 +140,9 @@ static double agent_at_least(const struct agent *agent, int metric, int64_t now)
 {
     const struct agent_source *s = &agent->node.sources[agent->metric_aspect[metric]];
     bool is_fresh = agent->experiment->metrics[metric].aspect && now - s->emptied <= agent->experiment->adapt.every;
-    return is_fresh ? fmax(agent->left[metric], agent->node.readings[metric].least)
-                    : agent->node.readings[metric].least;
+    bool counts = !agent->keeps_ended || agent_is_watched(agent, metric);
+    double least = counts ? agent->node.readings[metric].least : 0;
+    return is_fresh ? fmax(agent->left[metric], least) : least;
 }
 
 /* Whether the reading breaks the limit, though its window is not whole. */
@@ -156,7 +159,8 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
     int64_t silent = agent_metric_silence(agent, p, metric, now);
     bool at_most = agent->experiment->limits[limit].compare == COMPARE_AT_MOST;
     bool is_number = agent->experiment->metrics[metric].kind == METRIC_COUNT;
-    bool of_node = p == &agent->node, misses = of_node && agent_misses(agent, metric, at_most, now);
+    bool has_all = agent->keeps_ended && agent->experiment->metrics[metric].aspect && agent_outlives(agent, metric);
+    bool of_node = p == &agent->node, misses = of_node && !has_all && agent_misses(agent, metric, at_most, now);
     bool known =
         r->known || (at_most ? r->below : r->above) || agent_breaks_early(agent, &agent->experiment->limits[limit], r);
     struct limit_judge_value v = {.known = known && !misses && (!of_node || agent_is_anew(agent, metric, now)),
@@ -444,6 +448,11 @@ static bool agent_is_over(const struct agent *agent, uint32_t i)
 void agent_processes_end(struct agent *agent)
 {
     agent->processes_end = true;
+}
+
+void agent_keep_ended(struct agent *agent)
+{
+    agent->keeps_ended = true;
 }
 
 const struct agent_outcome *agent_end(struct agent *agent)

@@ -153,6 +153,7 @@ static void replay_once(struct replay *r)
     r->err = agent_new(&r->e, r->node < r->e.node_count ? r->node : 0, &r->agent); /* any: it judges as all do */
     if (r->err)
         return;
+    agent_keep_ended(r->agent);
     replay_settle(r);
     int err = run_reader_open_all(r->run, &filter, &reader);
     if (err)

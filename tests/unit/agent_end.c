@@ -316,6 +316,36 @@ TEST_WITH(NULL, end, a_number_over_processes_that_follow_one_another_is_not_know
     }
 }
 
+/* With all records of the one that has ended it is known; how slow the next one is shows when its window is whole. */
+TEST_WITH(NULL, end, a_number_over_processes_that_follow_one_another_is_known_from_all_records)
+{
+    for (int i = 0; i < 4; i++)
+        limits[i] = (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = i == 2 ? SHARE : ALL, .bound = 28};
+    limits[0].compare = limits[1].compare = limits[2].compare = COMPARE_AT_MOST;
+    limits[3].compare = COMPARE_AT_LEAST;
+    limits[0].bound = 40;
+    limits[1].bound = 15;
+    limits[2].bound = 2;
+    begin(POLICY_NONE, 4);
+    agent_keep_ended(agent);
+    struct worker *w = enter(0, 30);
+    go(5 * CLOCK_S, 0);
+    leave(w);
+    go(300 * CLOCK_MS, 0); /* nobody is there */
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(out->limits[i].state, LIMIT_UNKNOWN);
+    enter(1, 30);
+    go(300 * CLOCK_MS, 0); /* 12 of the one, and 9 of the other */
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+    assert_int_equal(out->limits[1].state, LIMIT_VIOLATED);
+    assert_int_equal(out->limits[2].state, LIMIT_UNKNOWN); /* of two numbers */
+    assert_int_equal(out->limits[3].state, LIMIT_UNKNOWN);
+    go(3 * CLOCK_S, 0);
+    assert_int_equal(out->limits[3].state, LIMIT_HELD);
+    for (int i = 0; i < 4; i++)
+        assert_true((out->limits[i].unjudged > 0) == (i == 2) && (i == 1 || out->limits[i].violated == 0));
+}
+
 /* Of two processes each makes few enough, and both end before the next instant: they were too many together. */
 TEST_WITH(NULL, end, what_the_last_processes_made_at_their_end_is_judged_once)
 {
