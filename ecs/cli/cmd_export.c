@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 static const char about[] =
-    "Copies the trace of RUN, up to its last complete packets, to folder TARGET (default: RUN/export), and "
-    "prints the folder's path. An earlier export there is replaced in one step. " COMMAND_RUN COMMAND_ENDPOINT
-    " It may still be "
+    "Copies the trace of RUN, up to its last complete packets, to folder TARGET (default: RUN/export, or "
+    "NAME-export in the present folder where RUN is copied to this machine for the command alone), and prints the "
+    "folder's path. An earlier export there is replaced in one step. " COMMAND_RUN COMMAND_ENDPOINT " It may still be "
     "going on:\n"
     "\n"
     "    bezel export RUN | xargs babeltrace2\n"
@@ -34,10 +34,10 @@ static const char footer[] = "Exit codes: 0 done, 1 failed, 2 wrong usage, or no
                              "machine, or the server is not reached. If nothing "
                              "is stored yet, the export is empty.\n";
 
-/* The target's name without slashes at its end; RUN/export where `named` is NULL. */
-static int find_target(const char *run, const char *named, char target[PATH_MAX])
+/* The target's name, `path` and `end`, without slashes at its end. */
+static int find_target(const char *path, const char *end, char target[PATH_MAX])
 {
-    int n = named ? snprintf(target, PATH_MAX, "%s", named) : snprintf(target, PATH_MAX, "%s/export", run);
+    int n = snprintf(target, PATH_MAX, "%s%s", path, end);
     while (n > 1 && n < PATH_MAX && target[n - 1] == '/')
         target[--n] = '\0';
     if (n <= 0 || n >= PATH_MAX)
@@ -45,10 +45,13 @@ static int find_target(const char *run, const char *named, char target[PATH_MAX]
     return OPTIONS_GO_ON;
 }
 
-static int export_to(const char *run, const char *named, bool merged)
+/* `passes`: the run's directory is removed at the end, so its export is in the present one. */
+static int export_to(const char *run, const char *named, bool passes, bool merged)
 {
     char target[PATH_MAX];
-    int code = find_target(run, named, target);
+    int code = named    ? find_target(named, "", target)
+               : passes ? find_target(file_name(run), "-export", target)
+                        : find_target(run, "/export", target);
     if (code != OPTIONS_GO_ON)
         return code;
     if (export_trace(run, target, merged) != 0)
@@ -153,7 +156,7 @@ static int export_lines(struct wanted *w, const char *run, bool merged, const ch
     char target[PATH_MAX];
     enum format format = format_of(w->format);
     w->filter.no_monitor = format != FORMAT_PERFETTO && !w->all && !w->filter.process && !w->filter.aspect;
-    int code = named ? find_target(run, named, target) : OPTIONS_GO_ON;
+    int code = named ? find_target(named, "", target) : OPTIONS_GO_ON;
     if (code == OPTIONS_GO_ON)
         code = read_filter(w, run);
     if (code != OPTIONS_GO_ON)
@@ -214,5 +217,5 @@ int cmd_export(int argc, char **argv)
         return code;
     command_warn_mirror(run);
     return w.format ? export_lines(&w, run, merged, o.count > 1 ? o.words[1] : NULL)
-                    : export_to(run, o.count > 1 ? o.words[1] : NULL, merged);
+                    : export_to(run, o.count > 1 ? o.words[1] : NULL, command_mirror_passes(&m), merged);
 }

@@ -143,6 +143,11 @@ static int mirror(struct mirror_options *o, const char *temporary, pid_t parent,
 
 static pid_t child;
 
+bool command_mirror_passes(const struct command_mirror *m)
+{
+    return child > 0 && !m->dir;
+}
+
 static void end_child(void)
 {
     kill(child, SIGTERM);

@@ -12,6 +12,8 @@
 #include "collector/remote/remote_link.h"
 #include "ecs/cli/command.h"
 
+#include <stdbool.h>
+
 /** Values of options. */
 struct command_mirror {
     struct remote_place place;
@@ -56,6 +58,9 @@ enum command_wants {
  */
 int command_open_mirrored(const struct command_target *t, const struct command_mirror *m, const char *word,
                           enum command_wants wants, char run[PATH_MAX]) BEZEL_MUST_CHECK;
+
+/** Whether the run that was opened last lies in a mirror of command_open_mirrored() that is removed at the end. */
+bool command_mirror_passes(const struct command_mirror *m);
 
 /** Warns where run directory `run`, which was read, is a mirror that lacks something. */
 void command_warn_mirror(const char *run);
