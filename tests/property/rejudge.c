@@ -486,7 +486,6 @@ TEST(no_answer_is_given_that_is_not_known)
             if (g->held > e.held + e.unknown + most || g->violated > e.violated + e.unknown + most ||
                 (g->judged && e.violated > g->violated + g->doubtful + EVERY + most))
                 fail_gap(&s, run, g, &e);
-            assert_false(g->why && strstr(g->why, "'where'")); /* no metric has one */
             again += g->held + g->violated;
             doubtful += g->judged ? g->doubtful : g->end - g->begin;
         }
@@ -553,6 +552,45 @@ TEST(a_silence_behind_the_last_record_is_not_judged)
     }
     printf("%d limits had a silence behind the last record, %d had none\n", hung, ended);
     assert_true(ended > 0 && (hung > 0 || getenv("BEZEL_TEST_LIGHT"))); /* which has few runs */
+}
+
+/* One worker begins when the one before has ended: what both made in a window is known, of all but a quantile. */
+TEST(processes_that_follow_one_another_are_judged_together)
+{
+    static const int metric[LIMITS] = {10, 1, 2, 11, 6}; /* a count, rate, mean, percentage and quantile */
+    static struct scene s;
+    scene_draw(&s, false, false);
+    for (int i = 0; i < LIMITS; i++) {
+        struct experiment_metric *m = &s.metrics[metric[i]];
+        m->where = i % 2 ? NULL : condition;
+        m->per_process = m->tumbles = false;
+        m->window = CLOCK_S;
+        s.limits[i] = (struct experiment_limit){.kind = LIMIT_EXPECT,
+                                                .metric = metric[i],
+                                                .compare = COMPARE_AT_MOST,
+                                                .bound = i == 0 ? 85 : 700, /* one alone makes 80 in a window */
+                                                .text = limit_text};
+    }
+    s.metrics[11].where = condition;
+    for (int w = 0; w < WORKERS; w++) {
+        struct worker *of = &s.workers[w];
+        for (of->count = 0; of->count < 80; of->count++) {
+            of->times[of->count] = s.begin + w * CLOCK_S + (int64_t)of->count * 10 * CLOCK_MS;
+            of->values[of->count] = 600;
+            of->lost[of->count] = false;
+        }
+        draw_end(&s, of, false);
+    }
+    scene_store(&s);
+    judge_all_anew(&s, s.begin + WORKERS * CLOCK_S);
+    assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
+    for (int i = 0; i < LIMITS; i++) {
+        assert_true(s.gaps[i].judged && s.gaps[i].violated == 0);
+        assert_true(s.gaps[i].held > (i < 2 ? CLOCK_S : CLOCK_S / 2));
+        assert_int_equal(s.gaps[i].doubtful > 0, i == 4);
+    }
+    assert_non_null(strstr(s.gaps[4].why, "a process began when the one before had ended"));
+    scene_end(&s);
 }
 
 /* Around losses nothing is known; before and behind them all is as an agent finds it that has the counters as well. */
