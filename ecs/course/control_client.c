@@ -31,6 +31,8 @@ static int find_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8
         return EXIT_OK;
     if (err == BEZEL_EPERM)
         log_error("BEZEL-UNREACHABLE", "%s is another user's run: only that user may control it", run);
+    else if (err == BEZEL_EBUSY)
+        log_error("BEZEL-UNREACHABLE", "%s is a copy of a run that goes on: name the folder of the run itself", run);
     else if (err == BEZEL_EUNREACH)
         log_error("BEZEL-UNREACHABLE", "%s is not running any more: there is nothing to control", run);
     else

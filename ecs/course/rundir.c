@@ -403,9 +403,31 @@ int rundir_take_private(struct rundir *run, int64_t wait)
     return open_private(run, wait);
 }
 
+#define OWNER ".run" /* in the private folder: a link to the run's own, of which there may be copies */
+
+/* Without it a copy is taken for the run. */
+static void link_owner(const struct rundir *run)
+{
+    char link[PATH_MAX + 32], real[PATH_MAX];
+    snprintf(link, sizeof link, "%s/" OWNER, run->private);
+    unlink(link);
+    if (realpath(run->path, real))
+        (void)!symlink(real, link);
+}
+
+/* Whether the run's own folder is there, and `run` is another one. */
+static bool is_copy(const char *private, const char *run)
+{
+    char link[PATH_MAX + 32];
+    struct stat own, here;
+    snprintf(link, sizeof link, "%s/" OWNER, private);
+    return stat(link, &own) == 0 && stat(run, &here) == 0 && (own.st_dev != here.st_dev || own.st_ino != here.st_ino);
+}
+
 int rundir_publish(const struct rundir *run)
 {
     char link[PATH_MAX + 32];
+    link_owner(run);
     snprintf(link, sizeof link, "%s/control", run->path);
     unlink(link); /* of a run that was taken over */
     if (symlink(run->private, link) == 0)
@@ -462,6 +484,8 @@ int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8_t uu
         return BEZEL_EPERM;
     if (!is_held(target, uuid))
         return BEZEL_EUNREACH;
+    if (is_copy(target, run))
+        return BEZEL_EBUSY;
     return snprintf(private, RUNDIR_PRIVATE_MAX, "%s", target) < RUNDIR_PRIVATE_MAX ? 0 : BEZEL_EINVAL;
 }
 

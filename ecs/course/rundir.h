@@ -79,8 +79,8 @@ int rundir_publish(const struct rundir *run) BEZEL_MUST_CHECK;
 
 /**
  * Finds the private folder of run directory `run`, which another process made. Returns 0 with its path and
- * the run's id; BEZEL_EUNREACH if the run is not running, BEZEL_EPERM if the folder is not this user's alone,
- * BEZEL_EINVAL where its path is too long.
+ * the run's id; BEZEL_EUNREACH if the run is not running, BEZEL_EBUSY if `run` is a copy of one that is, BEZEL_EPERM if
+ * the folder is not this user's alone, BEZEL_EINVAL where its path is too long.
  */
 int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8_t uuid[16]) BEZEL_MUST_CHECK;
 

@@ -116,6 +116,23 @@ TEST(what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it)
     rundir_close(&held);
 }
 
+/* Nor is it refused to the run itself, which was moved. */
+static void expect_no_control_of_a_copy(struct rundir *run)
+{
+    uint8_t uuid[16];
+    char copy[PATH_MAX + 16], link[PATH_MAX + 32], found[RUNDIR_PRIVATE_MAX];
+    snprintf(copy, sizeof copy, "%s-copy", run->path);
+    snprintf(link, sizeof link, "%s/control", copy);
+    assert_int_equal(mkdir(copy, 0700), 0);
+    assert_int_equal(symlink(run->private, link), 0);
+    assert_int_equal(rundir_control(copy, found, uuid), BEZEL_EBUSY);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(rmdir(copy), 0);
+    assert_int_equal(rename(run->path, copy), 0);
+    assert_int_equal(rundir_control(copy, found, uuid), 0);
+    assert_int_equal(rename(copy, run->path), 0);
+}
+
 TEST(the_private_folder_is_found_by_its_run_while_that_lives)
 {
     uint8_t uuid[16], own[16];
@@ -130,6 +147,7 @@ TEST(the_private_folder_is_found_by_its_run_while_that_lives)
     assert_string_equal(found, run.private);
     assert_true(uuid_read(run.uuid, own));
     assert_memory_equal(uuid, own, sizeof own);
+    expect_no_control_of_a_copy(&run);
     assert_int_equal(chmod(run.private, 0750), 0); /* where others may have put sockets nobody is trusted */
     assert_int_equal(rundir_control(run.path, found, uuid), BEZEL_EPERM);
     assert_int_equal(chmod(run.private, 0700), 0);
