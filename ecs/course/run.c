@@ -74,7 +74,7 @@ static bool takes_order(struct run *r, bool *terminal)
 
 static void take_signals(struct run *r)
 {
-    bool terminal;
+    bool terminal = false;
     if (!takes_order(r, &terminal))
         return;
     if (!r->state.interrupted)
