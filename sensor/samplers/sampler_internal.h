@@ -247,4 +247,10 @@ void sampler_close_threads(struct samplers *s, struct sampler_process_state *p);
 /** Closes the counters of a process (sampler_perf.c). */
 void sampler_close_counters(struct samplers *s, struct sampler_process_state *p);
 
+/** As many threads are sampled where enough files may be open. */
+static inline uint32_t sampler_most_threads(const struct samplers *s)
+{
+    return SAMPLER_THREADS / (s->unasked ? 4 : 1);
+}
+
 #endif

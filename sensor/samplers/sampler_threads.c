@@ -63,9 +63,9 @@ static void begin_thread(struct samplers *s, struct sampler_process_state *p, ui
     struct sampler_thread *t = &p->threads[ring];
     close_thread(s, t);
     if (s->thread_count >= s->thread_max) {
-        const char *remedy = s->unasked                        ? ": name 'scheduling' in sensing.samplers"
-                             : s->thread_max < SAMPLER_THREADS ? ": raise the " NOTE_OPEN_FILES " (ulimit -n)"
-                                                               : "";
+        const char *remedy = s->thread_max < sampler_most_threads(s) ? ": raise the " NOTE_OPEN_FILES " (ulimit -n)"
+                             : s->unasked                            ? ": name 'scheduling' in sensing.samplers"
+                                                                     : "";
         sampler_lacks(s, NULL, now, "more than %u " NOTE_MORE_THREADS ": the scheduling of the others is not sampled%s",
                       s->thread_max, remedy);
         t->state = THREAD_NONE;
