@@ -232,17 +232,28 @@ static int64_t counted_violated(const struct summary *s, const struct builtin_li
     return sum;
 }
 
-int64_t verdict_more_violated(const struct summary *s, const struct experiment *e, const struct builtin_limit *l)
+static int64_t violations_of(const struct summary *s, const struct builtin_limit *l, int64_t *count)
 {
-    int64_t sum = 0, count = 0;
+    int64_t sum = 0;
     for (size_t i = 0; i < s->violation_count; i++) {
         const struct history_violation *v = &s->violations[i];
         if (!summary_limit_is_of(l, v->limit, v->node))
             continue;
         sum = saturate_add(sum, v->end - v->begin);
-        count++;
+        ++*count;
     }
-    int64_t more = saturate_sub(sum, counted_violated(s, l));
+    return sum;
+}
+
+int64_t verdict_taken_back(const struct summary *s, const struct builtin_limit *l)
+{
+    int64_t count = 0;
+    return saturate_most(0, saturate_sub(violations_of(s, l, &count), counted_violated(s, l)));
+}
+
+int64_t verdict_more_violated(const struct summary *s, const struct experiment *e, const struct builtin_limit *l)
+{
+    int64_t count = 0, more = saturate_sub(violations_of(s, l, &count), counted_violated(s, l));
     return l->epoch <= 1 && more > (count + 1) * e->adapt.every ? more : 0;
 }
 

@@ -79,6 +79,9 @@ struct verdict_limit {
  */
 int64_t verdict_more_violated(const struct summary *s, const struct experiment *e, const struct builtin_limit *l);
 
+/** The same, however little it is. Pure. */
+int64_t verdict_taken_back(const struct summary *s, const struct builtin_limit *l);
+
 /**
  * Whether limit `i` is looked at as it stood at the last record that each process made for it: nobody judged it there,
  * if the next sampling instant never came. So are limits on values of records which no record breaks by itself, or
@@ -94,8 +97,8 @@ bool verdict_forbids(const struct experiment *e, const struct experiment_limit *
 
 /**
  * The last record that process `p` made for limit `i` of verdict_has_end(), on its node's clock; of a metric of the
- * node, if it is the last one there, and of one of all nodes, if it is the last of all. INT64_MIN: there is none, or
- * the run has no end. Pure.
+ * node, if it is the last one there, and of one of all nodes, if it is the last of all; also if the limit was found
+ * violated around it, which was taken back as the process ended. INT64_MIN: there is none, or the run has no end. Pure.
  */
 int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_t i, size_t p);
 

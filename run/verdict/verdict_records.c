@@ -229,9 +229,31 @@ static int64_t last_of(const struct summary *s, const struct experiment *e, uint
     return last;
 }
 
+/*
+ * Whether limit `i` was found violated around `at` on the node of process `p`, which ended, and some of what was found
+ * there does not count: it is taken back where a process ends, as it may be a silence, though others are there.
+ */
+static bool is_taken_back(const struct summary *s, const struct experiment *e, uint32_t i, size_t p, int64_t at)
+{
+    const struct summary_process *of = &s->processes[p];
+    const struct builtin_limit *row = of->state == PROCESS_ENDED ? row_of(s, e, of->node, i) : NULL;
+    bool is_near = false;
+    for (size_t k = 0; k < s->violation_count && row && !is_near; k++) {
+        const struct history_violation *v = &s->violations[k];
+        is_near = summary_limit_is_of(row, v->limit, v->node) &&
+                  summary_run_time(s, v->node, v->begin) <= saturate_add(at, e->adapt.every) &&
+                  saturate_add(summary_run_time(s, v->node, v->end), e->adapt.every) >= at;
+    }
+    return is_near && verdict_taken_back(s, row) > 0;
+}
+
 int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_t i, size_t p)
 {
-    return summary_property_number(s, RUNDB_ENDED) != 0 ? last_of(s, e, i, p) : INT64_MIN;
+    bool ended = summary_property_number(s, RUNDB_ENDED) != 0;
+    int64_t last = ended ? last_of(s, e, i, p) : INT64_MIN, own = ended ? last_record(s, e, i, p) : INT64_MIN;
+    if (last != INT64_MIN || own == INT64_MIN || s->processes[p].role == ROLE_DAEMON)
+        return last;
+    return is_taken_back(s, e, i, p, summary_run_time(s, s->processes[p].node, own)) ? own : INT64_MIN;
 }
 
 /*
