@@ -273,8 +273,12 @@ uint64_t *agent_buckets(struct agent *agent, uint32_t metric, int slot);
  */
 bool agent_metric(const struct agent *agent, uint32_t metric, int slot, double *value);
 
-/** What a rate or count that agent_metric() does not know is at least, since a window has not passed; else 0. */
-double agent_least(const struct agent *agent, uint32_t metric, int slot);
+/**
+ * What a value that agent_metric() does not know is for a limit from above (`at_most`), or below: that of a window in
+ * which a source starts, where it counts there; of a rate or count what it is at least, since a window has not passed,
+ * or 0; NaN: nothing is known.
+ */
+double agent_metric_for(const struct agent *agent, uint32_t metric, int slot, bool at_most);
 
 /** Whether agent_metric() does not know it since nobody knows whether records in the window are of the metric. */
 bool agent_is_open(const struct agent *agent, uint32_t metric, int slot);

@@ -528,10 +528,13 @@ bool agent_metric(const struct agent *agent, uint32_t metric, int slot, double *
     return true;
 }
 
-double agent_least(const struct agent *agent, uint32_t metric, int slot)
+double agent_metric_for(const struct agent *agent, uint32_t metric, int slot, bool at_most)
 {
     const struct agent_process *p = slot == NODE ? &agent->node : agent_process(agent, slot);
-    return p && metric < agent->experiment->metric_count ? p->readings[metric].least : 0;
+    const struct evaluator *r = p && metric < agent->experiment->metric_count ? &p->readings[metric] : NULL;
+    if (r && (at_most ? r->below : r->above))
+        return r->value;
+    return r && experiment_metric_is_counted(&agent->experiment->metrics[metric]) ? r->least : (double)NAN;
 }
 
 bool agent_is_open(const struct agent *agent, uint32_t metric, int slot)

@@ -27,9 +27,8 @@ static double replay_value(const struct replay *r)
 {
     int metric = r->e.limits[0].metric, slot = r->of ? r->processes[0].slot : -1;
     double value = NAN;
-    if (!agent_metric(r->agent, (uint32_t)metric, slot, &value) && experiment_metric_is_counted(&r->e.metrics[metric]))
-        value = agent_least(r->agent, (uint32_t)metric, slot); /* a window has not passed, and may hold too much */
-    return value;
+    bool known = agent_metric(r->agent, (uint32_t)metric, slot, &value);
+    return known ? value : agent_metric_for(r->agent, (uint32_t)metric, slot, r->e.limits->compare == COMPARE_AT_MOST);
 }
 
 /*

@@ -418,6 +418,18 @@ enum verdict_is verdict_now(const struct verdict_limit *l, int64_t state)
     return l->lasts > judged ? l->lasts : judged;
 }
 
+/* Whether a record at an end may be one too many: with what was taken back there, the limit's tolerance is exceeded. */
+static bool is_beyond_tolerance(const struct verdict_limit *l, const struct summary *s, const struct experiment *e,
+                                uint32_t i)
+{
+    double tolerance = e->limits[i].tolerance;
+    int64_t more = 0;
+    for (size_t row = 0; row < s->limit_count && verdict_has_end(e, i); row++)
+        if (s->limits[row].limit == i)
+            more = saturate_most(more, verdict_taken_back(s, &s->limits[row]));
+    return tolerance <= 0 || (more > 0 && (double)saturate_add(l->violated, more) > tolerance * (double)l->judged);
+}
+
 /*
  * A record that by itself breaks a limit on a maximum or minimum, and that no sampling instant has seen: most often it
  * is one of the last before the end, or of a process that ended. Then the limit is not known to have held.
@@ -441,7 +453,7 @@ static void judge_stray(struct verdict *v, const struct summary *s, const struct
             v->limits[i].stray_at = verdict_has_end(e, i) ? saturate_ns(verdict_end(s, e, i, p)) : 0;
             v->limits[i].stray_on = s->processes[p].node;
         }
-        if (e->limits[i].tolerance > 0)
+        if (!is_beyond_tolerance(&v->limits[i], s, e, i))
             continue;
         verdict_doubt_on(v, s, i, s->processes[p].node, false);
     }
