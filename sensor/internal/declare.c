@@ -307,9 +307,11 @@ static void list_aspect(struct bezel_aspect *a)
 /* Under the lock. */
 static void note_loaded(void)
 {
-    if (!sensor_process.loaded)
-        sensor_find_home();
-    sensor_process.loaded = true;
+    if (atomic_load_explicit(&sensor_process.loaded, memory_order_relaxed)) /* relaxed: written under the lock alone */
+        return;
+    sensor_find_home();
+    atomic_store_explicit(&sensor_process.loaded, true,
+                          memory_order_relaxed); /* relaxed: who reads it takes the lock */
 }
 
 /* Whatever became of the environment. */
@@ -329,7 +331,7 @@ __attribute__((constructor(101))) static void construct(void)
  */
 static bool is_ready(void)
 {
-    return sensor_process.loaded || environ;
+    return atomic_load_explicit(&sensor_process.loaded, memory_order_relaxed) || environ; /* relaxed: as above */
 }
 
 void sensor_declare(struct bezel_aspect *aspect)

@@ -56,9 +56,9 @@ static inline struct bezel_writer *sensor_writer(uint32_t level)
 struct sensor_process {
     pthread_mutex_t lock;
     struct segment_owned own;
-    bool loaded; /* libc is ready */
-    bool failed; /* there is no segment, and there will be none */
-    pid_t pid;   /* of the process that made the segment */
+    _Atomic bool loaded; /* libc is ready */
+    bool failed;         /* there is no segment, and there will be none */
+    pid_t pid;           /* of the process that made the segment */
     uint32_t aspect_count, dict_used;
     uint32_t undeclared; /* id of the aspect that stands for those that cannot be declared; 0: not needed yet */
     struct bezel_aspect *aspects, **aspects_end;

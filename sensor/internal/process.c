@@ -163,7 +163,8 @@ bool sensor_hook(void)
 bool sensor_open(void)
 {
     char dir[PATH_MAX];
-    if (sensor_process.own.segment || sensor_process.failed || !sensor_process.loaded)
+    if (sensor_process.own.segment || sensor_process.failed ||
+        !atomic_load_explicit(&sensor_process.loaded, memory_order_relaxed)) /* relaxed: under the lock */
         return sensor_process.own.segment != NULL;
     if (is_borrowed()) {
         snprintf(sensor_process.own.why_not, sizeof sensor_process.own.why_not,
