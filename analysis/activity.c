@@ -18,23 +18,29 @@ static uint32_t look_up(const struct hash_index *x, int64_t row, uint32_t id)
     return found < 0 ? ACTIVITY_NONE : (uint32_t)found;
 }
 
+size_t activity_window_at(const struct activity_window *windows, size_t count, int64_t at)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (windows[middle].until < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Whether a time from `from` to `until` lies in a window, be it in part. */
 static bool is_wanted(struct activity *a, int64_t from, int64_t until)
 {
     if (a->window_count == 0)
         return true;
-    size_t low = 0, high = a->window_count; /* the first window that ends at `from` or later */
-    if (a->near < high && a->windows[a->near].until >= from && (a->near == 0 || a->windows[a->near - 1].until < from))
-        low = high = a->near; /* mostly it is that of the record before */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (a->windows[middle].until < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    a->near = low;
-    return low < a->window_count && a->windows[low].from <= until;
+    bool is_near = a->near < a->window_count && a->windows[a->near].until >= from &&
+                   (a->near == 0 || a->windows[a->near - 1].until < from); /* mostly it is that of the record before */
+    if (!is_near)
+        a->near = activity_window_at(a->windows, a->window_count, from);
+    return a->near < a->window_count && a->windows[a->near].from <= until;
 }
 
 int activity_init(struct activity *a, const struct activity_window *windows, size_t window_count)

@@ -29,6 +29,9 @@ struct activity_window {
     int64_t from, until;
 };
 
+/** The number of the first of `count` windows, in order, that ends at `at` or later; `count`: none does. Pure. */
+size_t activity_window_at(const struct activity_window *windows, size_t count, int64_t at);
+
 /** What a span waits for, as BEZEL_WAIT() says; most do not wait. */
 enum activity_reason {
     ACTIVITY_NO_WAIT,

@@ -63,15 +63,8 @@ static int64_t length_of(const struct why_question *q, const struct record_item 
 /* Whether an instance that ended then may have had a part in a violation. */
 static bool is_in_window(const struct why_question *q, int64_t at)
 {
-    size_t low = 0, high = q->window_count; /* the first window that ends then or later */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (q->windows[middle].until < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return q->window_count == 0 || (low < q->window_count && q->windows[low].from <= at);
+    size_t i = activity_window_at(q->windows, q->window_count, at);
+    return q->window_count == 0 || (i < q->window_count && q->windows[i].from <= at);
 }
 
 static void add(struct why_find *f, int64_t length)
