@@ -4,6 +4,7 @@
 #include "base/lifetime.h"
 
 #include "base/clock.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/test.h"
 
 #include <sys/wait.h>
@@ -59,6 +60,7 @@ TEST(a_busy_process_ends_by_the_next_order_and_not_by_the_same)
     assert_int_equal(read(ready[0], &byte, 1), 1); /* it has survived the second signal */
     close(ready[0]);
     do {
+        assert_true(clock_now() < begun + PATIENCE);
         assert_int_equal(kill(pid, SIGTERM), 0);
         clock_sleep_until(clock_now() + 10 * CLOCK_MS);
     } while (waitpid(pid, &status, WNOHANG) == 0);
