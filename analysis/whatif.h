@@ -60,7 +60,7 @@ struct whatif {
     double least;  /* mean of the predicted ones if what may change besides took no time */
     double error;  /* of the mean of those simulated as they were, of the actual; NaN: there are too few to tell */
     bool applies;  /* something in the instances is changed */
-    double ahead;  /* of what they are shorter by then: work that the change would have been in before they began */
+    double ahead;  /* how much shorter they may be besides, ns: by work from before they began, which is changed too */
     double unlike; /* made by whatif_compare(); ns */
     enum whatif_lack lack; /* why some cannot be simulated with the change */
 };

@@ -505,8 +505,8 @@ static double busy_before(const struct build *b, const struct activity_thread *t
 }
 
 /*
- * How far ahead the change would have a thread when the window begins: it may have been at work, with others that came
- * before, and what it did by then is changed as well. But the thread that began the instance was where it began it.
+ * How far ahead of where it was the change would have a thread when the window begins. The thread may have been at work
+ * on something from before, and the change holds for that work too. The thread that began the instance is where it was.
  */
 static void put_ahead(struct build *b, uint32_t thread)
 {

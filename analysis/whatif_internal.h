@@ -60,7 +60,7 @@ enum whatif_mode {
 enum whatif_brief {
     WHATIF_ALL,
     WHATIF_NO_WAITS, /* waits */
-    WHATIF_AHEAD,    /* and as much work as may have been done before */
+    WHATIF_AHEAD,    /* waits, and as much work as may have been done before the window */
 };
 
 struct whatif_run {
