@@ -62,12 +62,15 @@ void aspect_rules_apply(const struct external *x, struct external_process *p)
 {
     enum segment_enable allowed = external_mode(x, p);
     struct segment *s = p->at->segment;
-    const struct dict *d = p->role == ROLE_SUT && x->options.rules ? p->at->dict : NULL;
+    const struct dict *d = p->at->dict;
+    const struct aspect_rules *rules = p->role == ROLE_SUT ? x->options.rules : NULL;
     atomic_store_explicit(&s->mode, allowed, memory_order_relaxed); /* relaxed: late by a record is in time */
     for (uint32_t id = 1; id < RING_ASPECTS; id++) {
-        bool ruled = d && id <= d->aspect_count;
+        bool declared = d && id <= d->aspect_count;
+        if (!declared && allowed == SEGMENT_RECORD)
+            continue; /* its writer may be declaring it now, with a first mode that is less */
         enum segment_enable wanted =
-            ruled ? aspect_rules_wanted(x->options.rules, d->aspects[id - 1].name) : SEGMENT_RECORD;
+            declared && rules ? aspect_rules_wanted(rules, d->aspects[id - 1].name) : SEGMENT_RECORD;
         uint32_t word = aspect_rules_combine(allowed, wanted);
         if (p->wake_asked && word != SEGMENT_DISABLED)
             word |= BEZEL_WAKE;

@@ -391,6 +391,26 @@ static void a_process_does_at_first_what_its_environment_says(void **state)
     fixture_end(&f);
 }
 
+/* The writer has set the word of its next aspect, and is about to publish the aspect. */
+static void the_first_mode_of_an_aspect_that_is_being_declared_stays(void **state)
+{
+    (void)state;
+    struct fixture f = {.options = {.batch = true, .take_all = true, .rules = &rules}, .record = count_record};
+    struct writer w;
+    rules.count = 0;
+    fixture_open(&f);
+    start_writer(&w);
+    let_write(&w, 1);
+    fixture_until(&f, is_known);
+    const struct attached *a = external_process(f.external, 0)->at;
+    volatile uint32_t *words = (volatile uint32_t *)a->segment->enable;
+    words[a->dict->aspect_count + 1] = SEGMENT_COUNT;
+    external_set_rules(f.external);
+    assert_int_equal(words[a->dict->aspect_count + 1], SEGMENT_COUNT);
+    end_writer(&w);
+    fixture_end(&f);
+}
+
 static bool sheds_debug(const void *context, const char *name)
 {
     (*(int *)(uintptr_t)context)++;
@@ -426,6 +446,7 @@ int main(void)
         cmocka_unit_test(aspects_that_come_later_follow_too),
         cmocka_unit_test(the_daemon_s_own_aspects_are_never_switched_off),
         cmocka_unit_test(a_process_does_at_first_what_its_environment_says),
+        cmocka_unit_test(the_first_mode_of_an_aspect_that_is_being_declared_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
