@@ -216,7 +216,7 @@ static int take_step(struct mirror *m, const struct read_step *step)
     bool new = m->state.lacking != m->saved.lacking || m->state.grows != m->saved.grows || !m->caught_up;
     if (new || clock_now() - m->saved_at > SAVE_EVERY)
         err = save(m);
-    if (!err && step->behind == 0 && !step->commit && !m->o->once)
+    if (!err && step->behind == 0 && !step->commit && step->grows && !m->o->once) /* else the END is on its way */
         note_caught_up(m);
     return err ? fail_files(m, err) : 0;
 }

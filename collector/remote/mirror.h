@@ -30,7 +30,10 @@ struct mirror_options {
     const char *home; /* the id of the run whose home it is; NULL: it is none */
     bool temporary;   /* it is removed later; as a home, it is a copy of that, and lacks what is written there later */
     bool once;        /* what is stored by now; else until the run is over */
-    /* Called when all that was stored there is here, for the first time, or with `once` at the end; may be NULL. */
+    /*
+     * Called when all that was stored there is here, for the first time; with `once`, and of a run that is over there,
+     * at the end, when the directory says so. May be NULL.
+     */
     void (*caught_up)(void *context);
     /* Called often while a server is connected. False: it is to stop. May be NULL. */
     bool (*turn)(void *context, const struct mirror_progress *progress);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Mirrors of runs that grow, end, are damaged, or expire, through kills and cuts. */
+#include "collector/remote/mirror.h"
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/folder_lock.h"
@@ -251,6 +252,34 @@ TEST(a_run_that_grows_is_followed_to_its_end)
     assert_said("the run is over, and all of it is here");
     assert_complete();
     assert_int_equal(wait_for(mirror(s.server.endpoint, NULL)), EXIT_OK); /* once more */
+    assert_complete();
+    stop(&s);
+}
+
+static void note_complete(void *complete)
+{
+    struct mirror_look look;
+    mirror_state_look(copy, &look);
+    *(bool *)complete = !look.partial && !folder_is_held(copy);
+}
+
+/* What reads the mirror from then on, such as `bezel top`, takes the run for one that has ended. */
+TEST(a_mirror_of_an_ended_run_has_caught_up_when_it_is_complete)
+{
+    struct served s = begin_run((struct store_keep){0});
+    end_run(&s);
+    serve(&s, "tcp://127.0.0.1:*", NULL);
+    pid_t pid = fork(); /* for ZeroMQ's threads */
+    if (pid == 0) {
+        bool complete = false;
+        struct mirror_options o = {.place.endpoint = s.server.endpoint,
+                                   .dir = copy,
+                                   .temporary = true,
+                                   .caught_up = note_complete,
+                                   .context = &complete};
+        _exit(mirror_run(&o) == 0 && complete ? 0 : 1);
+    }
+    assert_int_equal(wait_for(pid), 0);
     assert_complete();
     stop(&s);
 }
