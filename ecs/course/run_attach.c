@@ -9,7 +9,6 @@
 #include "ecs/course/load_experiment.h"
 #include "ecs/course/run_internal.h"
 #include "run/history/summary.h"
-#include "run/rundb/rundb.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +42,7 @@ static bool has_ended(const char *path)
     struct summary *s = NULL;
     if (summary_load(path, &s) != 0)
         return false;
-    bool ended = summary_property(s, RUNDB_ENDED) != NULL;
+    bool ended = summary_ended(s) != 0;
     summary_free(s);
     return ended;
 }

@@ -551,3 +551,8 @@ int64_t summary_start(const struct summary *s)
 {
     return saturate_ns(summary_property_number(s, summary_is_unstarted(s) ? RUNDB_BEGUN : RUNDB_STARTED));
 }
+
+int64_t summary_ended(const struct summary *s)
+{
+    return saturate_ns(summary_property_number(s, RUNDB_ENDED));
+}

@@ -273,6 +273,9 @@ int64_t summary_property_number(const struct summary *s, const char *key);
 /** When the run started or, where no program was told to start, when it began: CLOCK_REALTIME; 0: neither is there. */
 int64_t summary_start(const struct summary *s);
 
+/** When the run ended: CLOCK_REALTIME; 0: it goes on, or was aborted. */
+int64_t summary_ended(const struct summary *s);
+
 /** Whether the run began, and no program was told to start (yet). */
 bool summary_is_unstarted(const struct summary *s);
 

@@ -269,7 +269,7 @@ static int64_t longest_stored(const struct summary *s, const struct builtin_open
  */
 static bool is_over(const struct summary *s, const struct builtin_open *o)
 {
-    int64_t ended = saturate_ns(summary_property_number(s, RUNDB_ENDED));
+    int64_t ended = summary_ended(s);
     if (o->state != OPEN_ENDED)
         return false;
     if (ended == 0 || o->since <= 0 || o->node >= s->node_count)

@@ -9,7 +9,6 @@
 #include "base/saturate.h"
 #include "mdr/bounds.h"
 #include "resmgr/agent/agent.h"
-#include "run/rundb/rundb.h"
 #include "run/verdict/rejudge_replay.h"
 #include "run/verdict/verdict_internal.h"
 
@@ -140,7 +139,7 @@ static bool recorded(const struct summary *s, const struct experiment *e, uint32
         }
     }
     if (aspect && *begin == INT64_MAX && started < INT64_MAX)
-        *end = saturate_sub(summary_property_number(s, RUNDB_ENDED), s->nodes[node].ahead);
+        *end = saturate_sub(summary_ended(s), s->nodes[node].ahead);
     *begin = *begin == *end || *begin == INT64_MAX ? saturate_least(started, *begin) : *begin;
     return *begin < *end;
 }
@@ -648,7 +647,7 @@ int rejudge_add_violations(struct summary *s, const struct experiment *e, const 
 int rejudge_gaps(const char *run, struct summary *s, const struct experiment *e)
 {
     struct replay_found found = {0};
-    bool ended = summary_property_number(s, RUNDB_ENDED) != 0 && !s->mirror.partial; /* all of its records are there */
+    bool ended = summary_ended(s) != 0 && !s->mirror.partial; /* all of its records are there */
     int err = find_all_early(s, e, ended);
     shorten_all(s, e);
     if (err || !ended)

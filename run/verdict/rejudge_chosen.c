@@ -11,7 +11,6 @@
 #include "metric/evaluator.h"
 #include "resmgr/agent/agent.h"
 #include "run/read/run_reader.h"
-#include "run/rundb/rundb.h"
 #include "run/verdict/rejudge.h"
 #include "run/verdict/rejudge_replay.h"
 #include "run/verdict/verdict.h"
@@ -247,7 +246,7 @@ static int add_waiters(const char *run, struct summary *s, const struct experime
 {
     const struct experiment_limit *l = &e->limits[i];
     const struct experiment_metric *m = &e->metrics[l->metric];
-    bool ended = summary_property_number(s, RUNDB_ENDED) != 0;
+    bool ended = summary_ended(s) != 0;
     size_t first = s->waiter_count;
     for (size_t o = 0; o < s->open_count; o++) {
         const struct builtin_open *is = &s->open_spans[o];
@@ -283,7 +282,7 @@ int rejudge_chosen(const char *run, struct summary *s, const struct experiment *
 {
     int err = 0;
     int64_t stop = clock_process_cpu() + LIVE_CPU;
-    bool ended = summary_property_number(s, RUNDB_ENDED) != 0;
+    bool ended = summary_ended(s) != 0;
     if (s->mirror.partial || (!ended && s->now == 0))
         return 0; /* not all of its records are there */
     for (uint32_t i = 0; i < e->limit_count && ended && !err; i++)

@@ -468,7 +468,7 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
         return 0;
     if (!(r.reading = interval_reading_new(e, &losses)))
         return BEZEL_ENOMEM;
-    int64_t end = saturate_ns(summary_property_number(s, RUNDB_ENDED));
+    int64_t end = summary_ended(s);
     bool ended = end != 0 && !s->mirror.partial;
     if (ended)
         r.err = begin_judges(&r);

@@ -281,7 +281,7 @@ static void replay_some(struct replay *r)
     if (r->count == 0)
         return;
     r->begun = saturate_sub(summary_property_number(s, RUNDB_BEGUN), s->nodes[r->node].ahead);
-    r->told = saturate_sub(summary_property_number(s, RUNDB_ENDED), s->nodes[r->node].ahead);
+    r->told = saturate_sub(summary_ended(s), s->nodes[r->node].ahead);
     r->err = replay_find_processes(r);
     if (!r->err)
         replay_node(r);

@@ -54,7 +54,7 @@ static int64_t known_until(const struct summary *s, int64_t started)
 static void judge_run(struct verdict *v, const struct summary *s, bool running)
 {
     v->started = summary_start(s);
-    v->ended = saturate_ns(summary_property_number(s, RUNDB_ENDED));
+    v->ended = summary_ended(s);
     const char *ended_by = summary_property(s, "ended_by");
     int64_t outcome = summary_property_number(s, "outcome");
     v->outcome = outcome < EXIT_OK || outcome > EXIT_UNREACHABLE ? EXIT_FAILED : (int)outcome;
@@ -532,7 +532,7 @@ struct verdict_books verdict_process(const struct summary *s, const struct summa
         verdict_add_books(&b, &aspect);
     }
     /* Ordinals count these losses, too, but not records without a ring. */
-    if (summary_property_number(s, RUNDB_ENDED) != 0 && p->reduced > b.reduced + b.reducer)
+    if (summary_ended(s) != 0 && p->reduced > b.reduced + b.reducer)
         b.reducer = p->reduced - b.reduced; /* nobody will say any more that these were handed on */
     uint64_t otherwise = b.full + b.window + b.spool + b.off + b.unfinished + b.reduced + b.reducer;
     if (p->overwrites && p->discarded > otherwise)

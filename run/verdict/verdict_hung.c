@@ -13,7 +13,6 @@
 #include "base/saturate.h"
 #include "metric/arrivals.h"
 #include "resmgr/agent/agent.h"
-#include "run/rundb/rundb.h"
 
 #include <math.h>
 #include <signal.h>
@@ -249,7 +248,7 @@ int64_t verdict_open_until(const struct summary *s, const struct builtin_open *o
 {
     int64_t last = o->state == OPEN_NOW ? s->nodes[o->node].last_at : 0;
     int64_t until = summary_run_time(s, o->node, last > o->at ? last : o->at);
-    int64_t ended = saturate_ns(summary_property_number(s, RUNDB_ENDED));
+    int64_t ended = summary_ended(s);
     return ended != 0 && until > ended ? ended : until;
 }
 

@@ -12,7 +12,6 @@
 #include "mdr/bounds.h"
 #include "mdr/manage.h"
 #include "metric/arrivals.h"
-#include "run/rundb/rundb.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -92,7 +91,7 @@ static double stray_arrivals(const struct summary *s, const struct experiment *e
     const struct summary_chosen *chosen = verdict_chosen(s, i, number);
     struct summary_field f = {.count = 1, .min.d = (double)INFINITY, .max.d = -(double)INFINITY, .unit = "ns"};
     const struct summary_book *book = summary_book_of(p, m->aspect);
-    if (book && book->stored >= 2 && summary_property_number(s, RUNDB_ENDED) != 0) {
+    if (book && book->stored >= 2 && summary_ended(s) != 0) {
         int64_t all = book->last_ns - book->first_ns;
         f.min.d = 0;
         f.max.d = m->kind == METRIC_MISSES ? arrivals_missed(m, all) : (double)all;
@@ -160,7 +159,7 @@ static double stray_forbidden(const struct summary *s, const struct experiment *
     const struct summary_process *p = &s->processes[number];
     const struct summary_chosen *chosen = verdict_chosen(s, i, number);
     const struct summary_book *book = summary_book_of(p, m->aspect);
-    bool any = chosen ? chosen->max > 0 : book && book->stored > 0 && summary_property_number(s, RUNDB_ENDED) != 0;
+    bool any = chosen ? chosen->max > 0 : book && book->stored > 0 && summary_ended(s) != 0;
     return !any ? (double)NAN : m->kind == METRIC_PERCENT ? 100 : verdict_most(m, 1);
 }
 
@@ -249,7 +248,7 @@ static bool is_taken_back(const struct summary *s, const struct experiment *e, u
 
 int64_t verdict_end(const struct summary *s, const struct experiment *e, uint32_t i, size_t p)
 {
-    bool ended = summary_property_number(s, RUNDB_ENDED) != 0;
+    bool ended = summary_ended(s) != 0;
     int64_t last = ended ? last_of(s, e, i, p) : INT64_MIN, own = ended ? last_record(s, e, i, p) : INT64_MIN;
     if (last != INT64_MIN || own == INT64_MIN || s->processes[p].role == ROLE_DAEMON)
         return last;

@@ -166,7 +166,7 @@ static int verify_loaded(struct verify *v, const char *run, const struct summary
 {
     const char *finished = summary_property(s, RUNDB_FINISHED);
     bool settled = v->finished[0] && finished && strcmp(finished, v->finished) == 0;
-    bool goes_on = v->totals.served || (v->finished[0] && !settled), ended = summary_property(s, RUNDB_ENDED) != NULL;
+    bool goes_on = v->totals.served || (v->finished[0] && !settled), ended = summary_ended(s) != 0;
     struct experiment *e = NULL;
     v->totals.imported = summary_property(s, RUNDB_IMPORTED) != NULL;
     settled = settled && !goes_on;

@@ -95,7 +95,7 @@ static int64_t end_of(const struct summary *s, const struct summary_process *p, 
 static void add_open(const struct summary *s, size_t i, struct why_limits *w)
 {
     const struct summary_process *p = &s->processes[i];
-    int64_t ended = saturate_ns(summary_property_number(s, RUNDB_ENDED));
+    int64_t ended = summary_ended(s);
     bool left = false;
     int64_t end = end_of(s, p, &left);
     if (p->role != ROLE_SUT || end == INT64_MIN)
