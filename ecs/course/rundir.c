@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/ulimit.h"
 #include "base/uuid.h"
+#include "run/store/mirror_state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -374,10 +375,14 @@ static int open_private(struct rundir *run, int64_t wait)
         remove_abandoned(real);
         err = make_locked(real, run);
     }
+    bool copy = err == BEZEL_EBUSY && mirror_state_is_copy(run->private, run->path);
     if (err)
         run->private[0] = '\0';
     if (err && f.why[0])
         log_error("BEZEL-RUN-PRIVATE", "no folder for segments and sockets: %s %s", base, f.why);
+    else if (copy)
+        log_error("BEZEL-RUN-PRIVATE", "%s is a copy of a run that goes on: name the folder of the run itself",
+                  run->path);
     else if (err == BEZEL_EBUSY && wait >= 0)
         log_error(
             "BEZEL-RUN-PRIVATE",
@@ -403,25 +408,14 @@ int rundir_take_private(struct rundir *run, int64_t wait)
     return open_private(run, wait);
 }
 
-#define OWNER ".run" /* in the private folder: a link to the run's own, of which there may be copies */
-
-/* Without it a copy is taken for the run. */
+/* Without this link a copy of the run is taken for the run. */
 static void link_owner(const struct rundir *run)
 {
     char link[PATH_MAX + 32], real[PATH_MAX];
-    snprintf(link, sizeof link, "%s/" OWNER, run->private);
+    snprintf(link, sizeof link, "%s/" MIRROR_STATE_OWNER, run->private);
     unlink(link);
     if (realpath(run->path, real))
         (void)!symlink(real, link);
-}
-
-/* Whether the run's own folder is there, and `run` is another one. */
-static bool is_copy(const char *private, const char *run)
-{
-    char link[PATH_MAX + 32];
-    struct stat own, here;
-    snprintf(link, sizeof link, "%s/" OWNER, private);
-    return stat(link, &own) == 0 && stat(run, &here) == 0 && (own.st_dev != here.st_dev || own.st_ino != here.st_ino);
 }
 
 int rundir_publish(const struct rundir *run)
@@ -484,7 +478,7 @@ int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8_t uu
         return BEZEL_EPERM;
     if (!is_held(target, uuid))
         return BEZEL_EUNREACH;
-    if (is_copy(target, run))
+    if (mirror_state_is_copy(target, run))
         return BEZEL_EBUSY;
     return snprintf(private, RUNDIR_PRIVATE_MAX, "%s", target) < RUNDIR_PRIVATE_MAX ? 0 : BEZEL_EINVAL;
 }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -193,10 +194,40 @@ static void say_lacks(struct text *t, const struct mirror_state *s, bool more)
     say(t, "%s.", s->lacking > 1 ? ", and others (see its file '" MIRROR_STATE_FILE "')" : "");
 }
 
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+bool mirror_state_is_copy(const char *private, const char *run)
+{
+    char link[PATH_MAX + 32];
+    struct stat own, here;
+    snprintf(link, sizeof link, "%s/" MIRROR_STATE_OWNER, private);
+    return stat(link, &own) == 0 && stat(run, &here) == 0 && (own.st_dev != here.st_dev || own.st_ino != here.st_ino);
+}
+
+/* A copy has the link to the private folder, too. False: it is none, or its run goes on no more. */
+static bool look_at_copy(const char *run, struct mirror_look *look)
+{
+    struct text t = {look->text, sizeof look->text};
+    char private[PATH_MAX + 32], link[PATH_MAX + 64], own[PATH_MAX], file[PATH_MAX + 32];
+    snprintf(private, sizeof private, "%.*s/control", PATH_MAX, run);
+    snprintf(link, sizeof link, "%s/" MIRROR_STATE_OWNER, private);
+    if (!mirror_state_is_copy(private, run) || !realpath(link, own))
+        return false;
+    snprintf(file, sizeof file, "%s/experiment.yaml", own);
+    if (!file_is_locked(file) && !folder_is_held(own))
+        return false;
+    *look = (struct mirror_look){.partial = true, .copy = true, .grows = true, .stale = true};
+    plain_text(own);
+    say(&t, "This is a copy of %s, a run that goes on. What the run has stored since is unknown here.", own);
+    return true;
+}
+
 void mirror_state_look(const char *run, struct mirror_look *look)
 {
     struct mirror_state s;
     struct text t = {look->text, sizeof look->text};
+    if (look_at_copy(run, look))
+        return;
     int is = mirror_state_read(run, &s);
     bool partial = is < 0 || (is > 0 && s.is != MIRROR_COMPLETE), filled = partial && folder_is_held(run);
     *look = (struct mirror_look){.partial = partial,

@@ -52,9 +52,18 @@ void mirror_state_lack(struct mirror_state *s, const char *name, const char *why
 /** The same as often as it takes until `count` are lacking, which a peer says and may be any number. */
 void mirror_state_lack_up_to(struct mirror_state *s, uint64_t count, const char *name, const char *why);
 
-/** What readers of a run directory are to know of it as a mirror. All zeros: it is none, or all of the run is there. */
+#define MIRROR_STATE_OWNER ".run" /* in the private folder of a run that goes on: a link to the run's own folder */
+
+/** Whether the run's own folder is there, as `private` says, its private folder, and `run` is another one: a copy. */
+bool mirror_state_is_copy(const char *private, const char *run);
+
+/**
+ * What readers of a run directory are to know of it as a mirror, or as a copy of a run that goes on, as by cp -r. All
+ * zeros: it is neither, or all of the run is there.
+ */
 struct mirror_look {
-    bool partial;                     /* it is a mirror, and not complete: what else the run has stored is unknown */
+    bool partial;                     /* it is one, and not complete: what else the run has stored is unknown */
+    bool copy;                        /* likewise, and no mirror */
     bool grows;                       /* likewise, and the run goes on there, as far as is known */
     bool stale;                       /* likewise, and nobody fills it, or the link is cut */
     char endpoint[256];               /* of a temporary mirror: the server of the run; else "" */

@@ -3,7 +3,9 @@
 #include "ecs/course/rundir.h"
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/uuid.h"
+#include "run/store/mirror_state.h"
 #include "tests/lib/test.h"
 
 #include <fcntl.h>
@@ -116,6 +118,37 @@ TEST(what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it)
     rundir_close(&held);
 }
 
+/* It is no run that was aborted while the run goes on. */
+static void expect_look_at_copy(struct rundir *run, const char *copy)
+{
+    struct mirror_look look;
+    mirror_state_look(copy, &look);
+    assert_false(look.partial || look.text[0]); /* then the run was aborted itself */
+    rundir_mark_running(run);
+    mirror_state_look(run->path, &look);
+    assert_false(look.partial || look.text[0]);
+    mirror_state_look(copy, &look);
+    assert_true(look.partial && look.copy && look.grows && look.stale);
+    assert_non_null(strstr(look.text, run->path));
+    close(run->running);
+    run->running = -1;
+}
+
+/* Whoever attaches to it is not told to end what the run has started. */
+static void expect_no_private_folder_of_a_copy(const struct rundir *run, const char *copy)
+{
+    struct rundir taken;
+    char file[PATH_MAX + 32];
+    snprintf(file, sizeof file, "%s/experiment.yaml", copy);
+    assert_int_equal(file_replace(file, "", 0), 0);
+    assert_int_equal(rundir_take_over(copy, run->uuid, &taken), 0);
+    assert_int_equal(rundir_take_private(&taken, 0), BEZEL_EBUSY);
+    assert_non_null(strstr(log_last_error(), "is a copy of a run that goes on"));
+    rundir_leave(&taken);
+    rundir_close(&taken);
+    assert_int_equal(unlink(file), 0);
+}
+
 /* Nor is it refused to the run itself, which was moved. */
 static void expect_no_control_of_a_copy(struct rundir *run)
 {
@@ -126,6 +159,8 @@ static void expect_no_control_of_a_copy(struct rundir *run)
     assert_int_equal(mkdir(copy, 0700), 0);
     assert_int_equal(symlink(run->private, link), 0);
     assert_int_equal(rundir_control(copy, found, uuid), BEZEL_EBUSY);
+    expect_look_at_copy(run, copy);
+    expect_no_private_folder_of_a_copy(run, copy);
     assert_int_equal(unlink(link), 0);
     assert_int_equal(rmdir(copy), 0);
     assert_int_equal(rename(run->path, copy), 0);

@@ -38,6 +38,7 @@ struct top_layout top_screen_layout(const struct top_grid *g)
 static const char *state_of(const struct top_data *d)
 {
     return d->damaged          ? "damaged"
+           : d->mirror.copy    ? "copy, not complete"
            : d->mirror.partial ? "mirror, not complete"
            : d->growing        ? "running"
            : d->aborted        ? "aborted"
