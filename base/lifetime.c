@@ -14,18 +14,20 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-int lifetime_signals(void)
+int lifetime_signals(const int *also)
 {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     if (!inherited_ignored(SIGHUP)) /* nohup */
         sigaddset(&set, SIGHUP);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGINT, SIG_IGN);
+    for (; *also; also++)
+        sigaddset(&set, *also);
+    if (!sigismember(&set, SIGINT))
+        signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    return sigprocmask(SIG_BLOCK, &set, NULL) == 0 ? signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC) : -1;
 }
 
 volatile sig_atomic_t lifetime_stop;

@@ -25,11 +25,13 @@
     }
 
 /**
- * Returns a non-blocking descriptor from which SIGTERM and SIGHUP are read, or -1 with errno. SIGHUP ends a daemon in
- * the same order, when its terminal is gone; with nohup it is ignored. Ignores SIGINT, which a terminal sends to the
- * whole group; SIGPIPE; and SIGXFSZ, so that writing too large a file is an error. Call before any thread starts.
+ * Returns a non-blocking descriptor from which SIGTERM, SIGHUP and the signals of `also` (its last element is 0) are
+ * read, or -1 with errno. SIGHUP ends a daemon in the same order, when its terminal is gone; with nohup it is ignored.
+ * Ignores SIGINT, which a terminal sends to the whole group, unless it is among `also`; SIGPIPE; and SIGXFSZ, so that
+ * writing too large a file is an error. Call before any thread starts.
  */
-int lifetime_signals(void);
+int lifetime_signals(const int *also);
+#define LIFETIME_NO_OTHER ((const int[]){0})
 
 /** The signal with which this process is to end; 0: none came. The next two make signals set it. */
 extern volatile sig_atomic_t lifetime_stop;

@@ -177,7 +177,7 @@ int main(int argc, char **argv)
     int code = read_arguments(argc, argv, &a);
     if (code != OPTIONS_GO_ON)
         return code;
-    struct host h = {.signals = lifetime_signals(),
+    struct host h = {.signals = lifetime_signals(LIFETIME_NO_OTHER),
                      .parent_pipe = a.parent_pipe,
                      .ready = a.ready,
                      .idle_timeout = a.endpoint.idle_timeout};

@@ -214,7 +214,7 @@ int collector_daemon_endpoint(int err, const char *endpoint)
 static int open_signals(struct collector_daemon *v)
 {
     lifetime_parent_pipe(v->options->parent_pipe);
-    v->signals = lifetime_signals();
+    v->signals = lifetime_signals(LIFETIME_NO_OTHER);
     return v->signals < 0 ? report(BEZEL_ESYS, "BEZEL-START", "signalfd") : 0;
 }
 

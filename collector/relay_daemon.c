@@ -72,7 +72,7 @@ static int start(struct relay_daemon *v, const struct relay_options *inner, cons
     const struct collector_daemon_options *o = v->options;
     int err = 0;
     lifetime_parent_pipe(o->parent_pipe);
-    v->signals = lifetime_signals();
+    v->signals = lifetime_signals(LIFETIME_NO_OTHER);
     if (v->signals < 0) {
         log_error("BEZEL-START", "signalfd: %s", ulimit_reason(BEZEL_ESYS));
         return BEZEL_ESYS;

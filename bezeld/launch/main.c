@@ -233,19 +233,6 @@ static void forget(const struct service *s)
         closedir(entries);
 }
 
-static int open_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGCHLD);
-    if (!inherited_ignored(SIGHUP)) /* nohup */
-        sigaddset(&set, SIGHUP);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGINT, SIG_IGN);
-    return sigprocmask(SIG_BLOCK, &set, NULL) == 0 ? signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK) : -1;
-}
-
 /* Makes the folder, and listens in it; another service there is not disturbed. */
 static int open_folder(struct service *s)
 {
@@ -295,8 +282,11 @@ int main(int argc, char **argv)
                                          "programs they are, or with --allow-root");
         return EXIT_USAGE;
     }
-    struct service s = {
-        .a = &a, .listening = -1, .environment = launch_environment_read(0), .signals = open_signals(), .lock = -1};
+    struct service s = {.a = &a,
+                        .listening = -1,
+                        .environment = launch_environment_read(0),
+                        .signals = lifetime_signals((const int[]){SIGCHLD, 0}),
+                        .lock = -1};
     if (s.signals < 0) {
         log_error("BEZEL-START", "cannot receive SIGTERM: %s", strerror(errno));
         return EXIT_FAILED;

@@ -249,7 +249,7 @@ static int start(struct serve_server *v)
 {
     const struct serve_server_options *o = v->options;
     lifetime_parent_pipe(o->parent_pipe);
-    v->signals = lifetime_signals();
+    v->signals = lifetime_signals(LIFETIME_NO_OTHER);
     if (o->parent_pipe < 0)
         signal(SIGINT, on_interrupt);
     int ready = o->ready, err = v->signals < 0 ? BEZEL_ESYS : 0;

@@ -4,7 +4,7 @@
 
 #include "base/exit_code.h"
 #include "base/file.h"
-#include "base/inherited.h"
+#include "base/lifetime.h"
 #include "base/log.h"
 #include "base/ulimit.h"
 #include "base/units.h"
@@ -43,21 +43,6 @@
 enum { RUN_FILES = 24, RUN_FILES_NODE = 4 };
 
 /* ---- The loop ---------------------------------------------------------------------------------------------------- */
-
-static int open_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    if (!inherited_ignored(SIGHUP)) /* nohup */
-        sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGCHLD);
-    signal(SIGPIPE, SIG_IGN);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
-        return -1;
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
 
 /* Whether a further order to end has come by signals. *terminal: of the first of them, whether a terminal sent it. */
 static bool takes_order(struct run *r, bool *terminal)
@@ -704,7 +689,7 @@ int run_drive(const struct run_start *start)
                       .launcher.fd = -1};
     console_init(&r->console, r->options->quiet, r->options->interactive);
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* see wait_for_server() */
-    r->signals = open_signals();
+    r->signals = lifetime_signals((const int[]){SIGINT, SIGCHLD, 0});
     int code = EXIT_FAILED;
     if (r->signals < 0)
         log_error("BEZEL-RUN-SIGNALS", "cannot read signals: %s", strerror(errno));

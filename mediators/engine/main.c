@@ -96,7 +96,7 @@ static int publish(const struct arguments *a)
                                       .name = a->name ? a->name : strrchr(run, '/') + 1,
                                       .url = a->to,
                                       .server = server,
-                                      .signals = lifetime_signals(),
+                                      .signals = lifetime_signals(LIFETIME_NO_OTHER),
                                       .parent_pipe = a->parent_pipe};
     return publish_run(&o);
 }

@@ -245,7 +245,7 @@ static int listen_at(struct server *s)
 static int start(struct server *s)
 {
     lifetime_parent_pipe(s->o->parent_pipe);
-    s->signals = lifetime_signals();
+    s->signals = lifetime_signals(LIFETIME_NO_OTHER);
     if (s->o->parent_pipe < 0)
         signal(SIGINT, SIG_DFL);
     char port[16];

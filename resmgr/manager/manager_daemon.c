@@ -88,7 +88,7 @@ static int open_all(struct manager_daemon *s, const struct manager_daemon_option
 {
     struct message_leadership leadership = {.epoch = o->epoch};
     s->epoch = o->epoch;
-    s->signals = lifetime_signals();
+    s->signals = lifetime_signals(LIFETIME_NO_OTHER);
     s->parent_pipe = o->parent_pipe;
     lifetime_parent_pipe(s->parent_pipe);
     if (s->signals < 0 || getrandom(&leadership.holder, sizeof leadership.holder, 0) != sizeof leadership.holder) {

@@ -36,7 +36,7 @@ TEST(a_signal_found_late_may_have_come_soon)
 /* Sends both before the process looks: ordinary signals of one number would be one. */
 static void busy_until_killed(int ready)
 {
-    int signals = lifetime_signals();
+    int signals = lifetime_signals(LIFETIME_NO_OTHER);
     kill(getpid(), SIGTERM);
     while (lifetime_terms(signals) == 0)
         ;
