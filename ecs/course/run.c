@@ -175,7 +175,7 @@ static void show_progress(struct run *r, int64_t now)
 {
     const struct run_state *s = &r->state;
     char periods[128];
-    if (s->started == 0 || s->phase > PHASE_DRAINING)
+    if (s->started == 0 || s->phase > PHASE_DRAINING || (r->taken && !r->daemons.daemons[STATE_COLLECTOR].status.known))
         return;
     bool running = s->phase == PHASE_RUNNING;
     int64_t since = running ? s->started : s->ended;

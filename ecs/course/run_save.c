@@ -177,6 +177,7 @@ static size_t lose_local(struct run *r)
         lost += !s->counted && s->sent > 0;
         start_plan_give_up(&r->plan, i);
         s->counted = true;
+        s->known |= s->sent > 0; /* that it began */
         if (s->row.state == LAUNCHED_RUNS)
             s->row.state = LAUNCHED_LOST;
     }

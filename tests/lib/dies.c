@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * For LD_PRELOAD: a `bezel run` that is killed (SIGKILL) when its journal says that it is in phase $BEZEL_TEST_DIES, a
- * number of enum state_phase, before it does anything of that phase; or, with $BEZEL_TEST_DIES_BEFORE, when the journal
- * is to say so: all that belongs to the phase before is done then.
+ * number of enum state_phase, before it does anything of that phase; or has a line that begins with it, as "program 0";
+ * or, with $BEZEL_TEST_DIES_BEFORE, when the journal is to say so: all that belongs to the phase before is done then.
  */
+#include <ctype.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ static int says_so(int folder, const char *path, const char *name)
     if (fd >= 0)
         close(fd);
     text[n > 0 ? n : 0] = '\0';
-    snprintf(wanted, sizeof wanted, "\nstate %s ", phase);
+    snprintf(wanted, sizeof wanted, "\n%s%s ", isdigit((unsigned char)phase[0]) ? "state " : "", phase);
     return strstr(text, wanted) != NULL;
 }
 
