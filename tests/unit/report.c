@@ -785,16 +785,3 @@ TEST(a_clock_that_stamped_nothing_has_an_unknown_error)
     assert_non_null(strstr(text, "  studio  unknown                unknown      0"));
     free(text);
 }
-
-TEST(a_value_of_a_limit_has_the_unit_of_its_bound)
-{
-    struct experiment_limit limits[] = {{.unit = UNIT_DURATION}, {.unit = UNIT_PERCENT}, {.unit = UNIT_NUMBER}};
-    struct experiment e = {.limit_count = 3, .limits = limits};
-    struct report r = {.experiment = &e};
-    assert_string_equal(report_limit_value(&r, 0, 45e6).s, "45.0 ms");
-    assert_string_equal(report_limit_value(&r, 0, -45e6).s, "-45.0 ms");
-    assert_string_equal(report_limit_value(&r, 0, -1).s, "-1 ns");
-    assert_string_equal(report_limit_value(&r, 0, (double)-INFINITY).s, "-inf");
-    assert_string_equal(report_limit_value(&r, 1, -4.5).s, "-4.5 %");
-    assert_string_equal(report_limit_value(&r, 2, -45e6).s, "-45,000,000");
-}

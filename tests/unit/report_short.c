@@ -4,7 +4,9 @@
 #include "run/rundb/rundb.h"
 #include "tests/lib/test.h"
 #include "tests/lib/written_report.h"
+#include "views/report/report.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Lines on a terminal of 80 columns. */
@@ -298,4 +300,35 @@ TEST(commands_around_a_violation_begin_with_the_records)
         assert_non_null(strstr(text, window == CLOCK_S ? "from 0.900 s to 3.000 s" : "from 0.500 s to 3.000 s"));
         free(text);
     }
+}
+
+TEST(a_value_of_a_limit_has_the_unit_of_its_bound)
+{
+    struct experiment_limit limits[] = {{.unit = UNIT_DURATION}, {.unit = UNIT_PERCENT}, {.unit = UNIT_NUMBER}};
+    struct experiment e = {.limit_count = 3, .limits = limits};
+    struct report r = {.experiment = &e};
+    assert_string_equal(report_limit_value(&r, 0, 45e6).s, "45.0 ms");
+    assert_string_equal(report_limit_value(&r, 0, -45e6).s, "-45.0 ms");
+    assert_string_equal(report_limit_value(&r, 0, -1).s, "-1 ns");
+    assert_string_equal(report_limit_value(&r, 0, (double)-INFINITY).s, "-inf");
+    assert_string_equal(report_limit_value(&r, 1, -4.5).s, "-4.5 %");
+    assert_string_equal(report_limit_value(&r, 2, -45e6).s, "-45,000,000");
+}
+
+TEST(a_value_beyond_its_bound_does_not_read_as_the_bound)
+{
+    struct experiment_limit limits[] = {{.unit = UNIT_DURATION, .bound = 20e6},
+                                        {.unit = UNIT_PERCENT, .bound = 50},
+                                        {.unit = UNIT_NUMBER, .bound = 10000},
+                                        {.unit = UNIT_DURATION, .bound = 120e9}};
+    struct experiment e = {.limit_count = 4, .limits = limits};
+    struct report r = {.experiment = &e};
+    assert_string_equal(report_limit_value(&r, 0, 20e6).s, "20.0 ms");
+    assert_string_equal(report_limit_value(&r, 0, 20.04e6).s, "20.04 ms");
+    assert_string_equal(report_limit_value(&r, 0, 20e6 + 1).s, "20.000001 ms");
+    assert_string_equal(report_limit_value(&r, 0, 20.06e6).s, "20.1 ms");
+    assert_string_equal(report_limit_value(&r, 1, 49.998).s, "49.998 %");
+    assert_string_equal(report_limit_value(&r, 2, 10000.4).s, "10000.4");
+    assert_string_equal(report_limit_value(&r, 3, 120.2e9).s, "120.2 s");
+    assert_string_equal(report_limit_value(&r, 3, (double)NAN).s, "-");
 }

@@ -85,10 +85,8 @@ const char *report_trigger_text(const struct report *r, int64_t i)
     return i >= 0 && i < r->experiment->trigger_count ? r->experiment->triggers[i].when : "?";
 }
 
-struct units_text report_limit_value(const struct report *r, int64_t index, double value)
+static struct units_text round_value(enum experiment_unit unit, double value)
 {
-    enum experiment_unit unit =
-        index >= 0 && index < r->experiment->limit_count ? r->experiment->limits[index].unit : UNIT_NUMBER;
     if (unit == UNIT_DURATION && value > -9e18 && value < 9e18)
         return units_duration((int64_t)value);
     struct units_text text = number_double(value);
@@ -96,6 +94,30 @@ struct units_text report_limit_value(const struct report *r, int64_t index, doub
     if (unit == UNIT_PERCENT && isfinite(value))
         snprintf(text.s + n, sizeof text.s - n, " %%");
     return text;
+}
+
+/* With as many decimals as tell it from `bound`, as which `rounded` reads. */
+static struct units_text tell_apart(const char *rounded, double value, double bound)
+{
+    const char *unit = strrchr(rounded, ' ');
+    int64_t ns = unit ? units_time(unit + 1) : 0;
+    double scale = ns ? (double)ns : 1;
+    struct units_text text;
+    int decimals = 0;
+    do
+        snprintf(text.s, sizeof text.s, "%.*f%s", ++decimals, value / scale, unit ? unit : "");
+    while (decimals < 17 && strtod(text.s, NULL) == bound / scale);
+    return text;
+}
+
+struct units_text report_limit_value(const struct report *r, int64_t index, double value)
+{
+    if (index < 0 || index >= r->experiment->limit_count)
+        return round_value(UNIT_NUMBER, value);
+    const struct experiment_limit *l = &r->experiment->limits[index];
+    struct units_text text = round_value(l->unit, value);
+    bool reads_as_bound = value != l->bound && strcmp(text.s, round_value(l->unit, l->bound).s) == 0;
+    return reads_as_bound ? tell_apart(text.s, value, l->bound) : text;
 }
 
 /* The unit of a field of an aspect, as the first process that has it declares it. */
