@@ -103,7 +103,9 @@ static bool is_unpolled(const struct experiment *e, const struct experiment_metr
 
 static void warn_unpolled(struct reader *r, const struct tree *t)
 {
-    reader_warn(r, t, "stays unknown: the rings of flight recorders ('when-full: overwrite') are not polled");
+    reader_warn(r, t,
+                "stays unknown until a snapshot or the process's end saves records: the rings of flight recorders "
+                "('when-full: overwrite') are not polled");
 }
 
 static void warn_blind_metric(struct reader *r, const struct tree *t, const struct experiment *e,

@@ -616,7 +616,8 @@ void triggers_warn(struct reader *r, const struct tree *root, const struct exper
                         "saves nothing: no process is a flight recorder (sensing.ring.when-full: overwrite)");
         if (of->first.aspect && !sampled && of->condition != WHEN_SILENT && are_all(e, WHEN_FULL_OVERWRITE))
             reader_warn(r, tree_get(t, "when"),
-                        "is never met: the rings of flight recorders ('when-full: overwrite') are not polled");
+                        "is not met until a snapshot or the process's end saves records: the rings of flight recorders "
+                        "('when-full: overwrite') are not polled");
         else if (sampled && e->sensing.sampler[experiment_sampler_of(of->first.aspect)] == 0)
             reader_warn(r, tree_get(t, "when"), "is never met: the sampler that records %s is off", of->first.aspect);
     }
