@@ -277,7 +277,13 @@ TEST(the_short_text_leaves_out_what_explains_nothing)
     free(text);
     s.rows[1].violated = 0; /* sensor_cpu holds on both nodes, and has a row for both */
     text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
-    assert_non_null(strstr(text, "  held        sensor_cpu <= 10 %  all            28.5 %           0 %\n\n"));
+    assert_non_null(strstr(text, "  held        sensor_cpu <= 10 %  all            28.5 %           0 %\n"
+                                 "  12 of 301 records of frame_shown had expired (sensing.expire): limits ignore them, "
+                                 "but for their number.\n\n"));
+    s.summary.judged_anew = true; /* from all that is stored */
+    free(text);
+    text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
+    assert_null(strstr(text, "had expired (sensing"));
     free(text);
     s.nodes[1].run_clock.relation.contradicted = 7;
     text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);

@@ -234,6 +234,41 @@ static void add_unsampled(struct rows *w, const struct report *r, size_t limit)
                   report_limit_text(r, (int64_t)limit), names);
 }
 
+static bool reads_aspect(const struct experiment *e, int metric, const char *aspect)
+{
+    const char *of;
+    if (metric < 0)
+        return false;
+    const struct experiment_metric *m = &e->metrics[metric];
+    for (uint32_t i = 0; (of = experiment_metric_aspect(m, i)); i++)
+        if (strcmp(of, aspect) == 0)
+            return true;
+    return m->operands && (reads_aspect(e, experiment_metric_operand(e, m, 0), aspect) ||
+                           reads_aspect(e, experiment_metric_operand(e, m, 1), aspect));
+}
+
+/* Records of the `i`-th that the limits of the run ignored, though they are stored; once for each aspect. */
+static void add_expired(struct rows *w, const struct report *r, size_t i)
+{
+    const struct experiment *e = r->experiment;
+    const char *aspect = r->summary->expired[i].aspect;
+    int64_t taken = 0, expired = 0;
+    bool is_read = false;
+    for (size_t k = 0; k < r->summary->expired_count; k++) {
+        const struct builtin_expired *x = &r->summary->expired[k];
+        bool is = strcmp(x->aspect, aspect) == 0;
+        if (is && k < i)
+            return;
+        taken += is ? x->taken : 0;
+        expired += is ? x->expired : 0;
+    }
+    for (uint32_t k = 0; k < e->limit_count; k++)
+        is_read |= reads_aspect(e, e->limits[k].metric, aspect);
+    if (is_read && expired > 0)
+        rows_line(w, "%s of %s records of %s had expired (sensing.expire): limits ignore them, but for their number.",
+                  number_signed(expired).s, number_signed(taken).s, aspect);
+}
+
 /* Why limits are not known to have held that the first sentence has no room for. */
 static void add_unknown(struct rows *w, const struct report *r)
 {
@@ -261,6 +296,8 @@ static void print_bases(const struct report *r, FILE *out)
         add_bases(&w, r, i);
     for (size_t i = 0; i < r->verdict->limit_count; i++)
         add_unsampled(&w, r, i);
+    for (size_t i = 0; i < r->summary->expired_count && !r->summary->judged_anew; i++)
+        add_expired(&w, r, i);
     rows_print_table(&w, out);
 }
 
