@@ -83,6 +83,32 @@ TEST(metrics_that_no_limit_reads_have_their_values_in_the_page)
     free(page);
 }
 
+/* From the last value that the first bezeld knew to the first one of the next. */
+TEST(the_line_of_a_metric_ends_where_nobody_knew_it)
+{
+    struct history_column columns[] = {{sample_time(1), 1, 1, 30, 30, 30, false},
+                                       {sample_time(2), 1, 1, 31, 31, 31, false},
+                                       {sample_time(9), 1, 1, 28, 28, 28, false}};
+    struct summary_process daemons[] = {
+        {.node = 0, .role = ROLE_DAEMON, .name = "bezeld", .started = sample_time(0)},
+        {.node = 1, .role = ROLE_DAEMON, .name = "bezeld", .started = sample_time(1.5)}, /* another node's */
+        {.node = 0, .role = ROLE_DAEMON, .name = "bezeld", .started = sample_time(8)},
+    };
+    struct sample s;
+    sample_held(&s);
+    s.summary.processes = daemons;
+    s.summary.process_count = 3;
+    s.values[0].columns = (struct history_columns){.width = 20, .count = 3, .list = columns};
+    s.values[0].begin = sample_time(1);
+    s.values[0].end = sample_time(9);
+    s.values[0].metric = "free";
+    char *page = page_of(&s), *series = data_of(page, "series");
+    assert_non_null(strstr(series, "\"columns\":[[1000000000,30,30,30],[2000000000,31,31,31],"
+                                   "[2000000001,null,null,null],[9000000000,28,28,28]]}"));
+    free(series);
+    free(page);
+}
+
 /* A field of a program may hold any number, and a daemon may not be believed either. */
 TEST(numbers_of_any_size_leave_the_page_whole)
 {

@@ -92,6 +92,30 @@ static unsigned width_of(const struct history_columns *c, unsigned wider)
     return width < WIDTH_MAX ? width : WIDTH_MAX;
 }
 
+/* Whether a daemon of the node took another one's place between two values: nobody knew the metric then. */
+static bool is_restart_between(const struct summary *s, uint32_t node, int64_t from, int64_t until)
+{
+    bool between = false;
+    for (size_t i = 0; i < s->process_count; i++) {
+        const struct summary_process *p = &s->processes[i];
+        bool later = p->node == node && p->role == ROLE_DAEMON && p->started > from && p->started <= until;
+        for (size_t k = 0; k < s->process_count && later && !between; k++)
+            between = s->processes[k].node == node && strcmp(s->processes[k].name, p->name) == 0 &&
+                      s->processes[k].started < p->started;
+    }
+    return between;
+}
+
+static void put_column(const struct report *r, uint32_t node, const struct history_column *c, struct json *j)
+{
+    json_array(j, NULL);
+    json_int(j, NULL, report_run_time(r, node, c->at));
+    put_number(j, c->min);
+    put_number(j, c->max);
+    put_number(j, c->known == c->count ? c->last : (double)NAN);
+    json_array_end(j);
+}
+
 /* Columns as time, least, most and last value; a value that is unknown is null. Ends the object. */
 static void put_columns(const struct report *r, const struct history_series *s, unsigned wider, struct json *j)
 {
@@ -102,12 +126,10 @@ static void put_columns(const struct report *r, const struct history_series *s, 
     json_uint(j, "node", s->node);
     json_array(j, "columns");
     for (size_t i = 0; i < n; i++) {
-        json_array(j, NULL);
-        json_int(j, NULL, report_run_time(r, s->node, columns[i].at));
-        put_number(j, columns[i].min);
-        put_number(j, columns[i].max);
-        put_number(j, columns[i].known == columns[i].count ? columns[i].last : (double)NAN);
-        json_array_end(j);
+        put_column(r, s->node, &columns[i], j);
+        struct history_column none = {.at = columns[i].at + 1, .min = NAN, .max = NAN, .last = NAN};
+        if (s->metric && i + 1 < n && is_restart_between(r->summary, s->node, columns[i].at, columns[i + 1].at))
+            put_column(r, s->node, &none, j);
     }
     json_array_end(j);
     json_object_end(j);
