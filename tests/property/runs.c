@@ -387,21 +387,12 @@ static int first_of_window(const struct tumbling *t, int at)
     return at;
 }
 
-/* The first reading that found a record, or READINGS. */
-static int first_counted(const struct tumbling *t)
-{
-    for (int i = 0; i <= t->now && t->count > 0; i++)
-        if (t->readings[i] >= t->made[0].time)
-            return i;
-    return READINGS;
-}
-
 /* The number in the window that ends with reading `to`; -1: there is none, and *from stays; *all: all of its came. */
 static int64_t number_in(const struct tumbling *t, int to, int *from, bool *all)
 {
     int begin = to > 0 ? first_of_window(t, to - 1) : 0;
     int64_t n = 0;
-    if (begin == 0 || begin < first_counted(t) || t->readings[to] / t->window != t->readings[begin] / t->window + 1)
+    if (begin == 0 || t->readings[to] / t->window != t->readings[begin] / t->window + 1)
         return -1;
     *all = true;
     *from = begin;
