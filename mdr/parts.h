@@ -235,7 +235,7 @@ struct message_partial {
     double over;   /* the denominator; else 0 */
     double unsure; /* half-width of the uncertainty of `value` */
     /* ns since the last record of its aspect; 0: there is one since the last instant, or one of another aspect while
-     * that is not for long, or it reads no aspect */
+     * that is not for long, or it reads no aspect, or there is none yet */
     int64_t silent;
     uint32_t buckets; /* of its histogram, for a quantile; else 0 */
 };

@@ -433,16 +433,17 @@ static void partial_of_statistic(struct evaluator *e, int64_t now, struct messag
     partial->over = (double)count;
 }
 
-void evaluator_partial(struct evaluator *e, int64_t now, struct message_partial *partial)
+void evaluator_partial(struct evaluator *e, int64_t now, bool at_most, struct message_partial *partial)
 {
+    bool is_number = e->metric && e->metric->kind == METRIC_COUNT;
     partial->state = e->metric ? PARTIAL_UNKNOWN : PARTIAL_NONE;
     if (e->ratio)
         partial_of_ratio(e, partial);
     else if (e->statistic)
         partial_of_statistic(e, now, partial);
-    else if (e->known) {
+    else if (e->known || (at_most && e->below)) {
         partial->state = PARTIAL_KNOWN;
-        partial->value = e->value;
+        partial->value = is_number && !at_most ? e->lowest : e->value;
         partial->unsure = e->resolution;
     } else
         partial->value = e->least;

@@ -109,10 +109,10 @@ void evaluator_combine(struct evaluator *e, const struct experiment_metric *metr
                        const struct evaluator *b);
 
 /**
- * Writes what this node contributes to the value over all nodes; the caller sets `limit` and `silent`. Call after
- * evaluator_take() at the same time.
+ * Writes what this node contributes to the value over all nodes, for a limit from above (`at_most`) or below; the
+ * caller sets `limit` and `silent`. Call after evaluator_take() at the same time.
  */
-void evaluator_partial(struct evaluator *e, int64_t now, struct message_partial *partial);
+void evaluator_partial(struct evaluator *e, int64_t now, bool at_most, struct message_partial *partial);
 
 /**
  * Of a quantile: writes the histogram that belongs to that partial, at most `room` bytes. Returns the number of its

@@ -261,11 +261,29 @@ static void agent_leave(const struct agent *agent, int metric, int64_t now, stru
                                         .unsure = left ? partial->unsure : 0};
 }
 
-/* If no process here has recorded the aspect, the node adds neither 0 nor unknown, but what is left of others. */
+/* Whether there was no whole window yet for the processes that have the aspect of a metric, and all of them were seen
+ * to begin: what they made is counted. */
+static bool agent_saw_begins(const struct agent *agent, int metric, int64_t now)
+{
+    const struct experiment_metric *m = &agent->experiment->metrics[metric];
+    for (int slot = 0; slot < agent->slots; slot++) {
+        const struct agent_process *p = agent->processes[slot];
+        if (p && p->sources[agent->metric_aspect[metric]].watchers &&
+            (p->began == 0 || now - p->began > (m->tumbles ? 2 : 1) * m->window))
+            return false;
+    }
+    return true;
+}
+
+/*
+ * Where no process here has recorded the aspect, the node adds neither 0 nor unknown, but what is left of others. To an
+ * upper bound of a number of records it adds 0, or unknown, as soon as a process has the aspect.
+ */
 static void agent_add_partial(struct agent *agent, uint32_t limit, int64_t now, double sensor_cpu)
 {
     struct message_partial *partial = &agent->partials[limit];
     int metric = agent->experiment->limits[limit].metric;
+    bool at_most = agent->experiment->limits[limit].compare == COMPARE_AT_MOST;
     *partial = (struct message_partial){.limit = limit};
     if (metric == LIMIT_ON_SENSOR_CPU) {
         partial->state = policy_cpu_is_sane(sensor_cpu) ? PARTIAL_KNOWN : PARTIAL_UNKNOWN;
@@ -276,14 +294,16 @@ static void agent_add_partial(struct agent *agent, uint32_t limit, int64_t now, 
     bool of_records = agent->experiment->metrics[metric].aspect;
     const struct agent_source *s = of_records ? &agent->node.sources[agent->metric_aspect[metric]] : NULL;
     if (!agent_is_stale(agent, r, now))
-        evaluator_partial(r, now, partial);
+        evaluator_partial(r, now, at_most, partial);
     if (partial->state == PARTIAL_UNKNOWN && r->open)
         partial->state = PARTIAL_OPEN;
+    bool adds = at_most && r->rate && s->watchers > 0 &&
+                (partial->state == PARTIAL_KNOWN || !agent_saw_begins(agent, metric, now));
     if (s && s->blind)
         *partial = (struct message_partial){.limit = limit, .state = PARTIAL_OPEN};
-    else if (s && s->attempts == s->before)
+    else if (s && s->attempts == s->before && !adds)
         agent_leave(agent, metric, now, partial);
-    else if (s && (partial->state == PARTIAL_KNOWN || partial->value > 0)) {
+    else if (s && s->attempts > s->before && (partial->state == PARTIAL_KNOWN || partial->value > 0)) {
         partial->silent = agent_silence(agent, s, now);
         bool hung = partial->silent > agent_settling(agent->experiment, &agent->experiment->limits[limit]);
         if (!hung && agent_metric_goes_on(agent, &agent->node, metric))

@@ -111,10 +111,31 @@ static bool lacks_all(const struct summary *s, const struct experiment *e, const
 }
 
 /*
+ * When the first window of process `p` ends, of a number of records that is to be no more than a bound: it is 0 where
+ * the books know of none. INT64_MAX: the limit is another one, or nobody knows.
+ */
+static int64_t first_window(const struct summary *s, const struct experiment *e, const struct experiment_limit *l,
+                            const struct summary_process *p)
+{
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    const struct summary_book *own = summary_book_of(p, m->aspect);
+    int64_t began = rejudge_saw_begin(s, p) ? p->started : INT64_MAX;
+    bool any = false;
+    for (size_t b = 0; b < p->book_count; b++)
+        if (is_judged(p, &p->books[b])) {
+            began = saturate_least(began, p->books[b].first_ns);
+            any = true;
+        }
+    bool is_known = any && own && (own->stored > 0 || (own->attempts == 0 && !lacks_all(s, e, p, m->aspect)));
+    bool of_none = l->compare == COMPARE_AT_MOST && experiment_metric_is_counted(m);
+    return is_known && of_none ? saturate_add(began, m->window) : INT64_MAX;
+}
+
+/*
  * When programs of node `node` recorded, on its clock: where the limit is of one aspect, from the first record of it to
  * the last one, of whatever aspect, of those that have it. Who goes on with another one is silent in it, and has not
  * ended. A single record stands for the time since its process began. Where all records are missing: until the run
- * ended. False: never.
+ * ended. Of a number of records that may be 0, from the first window of a process on at the latest. False: never.
  */
 static bool recorded(const struct summary *s, const struct experiment *e, uint32_t limit, uint32_t node, int64_t *begin,
                      int64_t *end)
@@ -126,9 +147,12 @@ static bool recorded(const struct summary *s, const struct experiment *e, uint32
     *end = INT64_MIN;
     for (size_t i = 0; i < s->process_count; i++) {
         const struct summary_process *p = &s->processes[i];
-        if (p->node != node || (aspect ? !has_stored(p, aspect) && !lacks_all(s, e, p, aspect) : p->role != ROLE_SUT))
+        int64_t known = aspect && p->node == node ? first_window(s, e, l, p) : INT64_MAX;
+        bool has = aspect && (has_stored(p, aspect) || lacks_all(s, e, p, aspect) || known < INT64_MAX);
+        if (p->node != node || (aspect ? !has : p->role != ROLE_SUT))
             continue;
         started = saturate_least(started, p->started);
+        *begin = saturate_least(*begin, known);
         for (size_t b = 0; b < p->book_count; b++) {
             const struct summary_book *book = &p->books[b];
             if (!is_judged(p, book))

@@ -89,7 +89,7 @@ static struct message_partial part(void)
 {
     struct message_partial p = {0};
     evaluator_take(&r, now);
-    evaluator_partial(&r, now, &p);
+    evaluator_partial(&r, now, true, &p);
     return p;
 }
 

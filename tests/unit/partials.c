@@ -103,29 +103,53 @@ TEST_WITH(start, end, a_global_limit_is_not_judged_here)
     assert_int_equal(agent_seen(agent)->limit_count, 0);
 }
 
-TEST_WITH(start, end, a_rate_is_none_until_somebody_recorded_and_then_tells_since_when_it_is_silent)
+static const struct dict_aspect ticking = {.id = 1, .name = "tick"};
+
+static void compare(enum experiment_compare compare)
 {
-    static const struct dict_aspect aspect = {.id = 1, .name = "tick"};
-    int slot = agent_process_add(agent, "app"), watch = agent_watch(agent, slot, &aspect);
-    uint64_t attempts = 0;
-    assert_true(slot >= 0 && watch >= 0);
-    for (int i = 0; i < 15; i++) {
-        agent_count(agent, watch, attempts, now + EVERY);
-        step(5);
-        assert_int_equal(agent_partial(agent, RATE).state, PARTIAL_NONE);
+    limits[RATE].compare = compare;
+    agent_free(agent);
+    assert_int_equal(agent_new(&e, 0, &agent), 0);
+}
+
+/* For an upper bound what no process here has made is 0 from a window on, and the first records are all of theirs. */
+TEST_WITH(start, end, a_rate_is_known_to_be_low_before_it_is_known_how_fast_a_source_is)
+{
+    for (int turn = 0; turn < 4; turn++) {
+        bool at_most = turn & 1, seen = turn & 2; /* seen: from its begin on */
+        compare(at_most ? COMPARE_AT_MOST : COMPARE_AT_LEAST);
+        int slot = agent_process_add(agent, "app");
+        if (seen)
+            agent_process_began(agent, slot, now);
+        int watch = agent_watch(agent, slot, &ticking);
+        struct message_partial part;
+        assert_true(slot >= 0 && watch >= 0);
+        for (int i = 0; i < 40; i++) {
+            agent_count(agent, watch, i < 15 ? 0 : (uint64_t)(4 * (i - 14)), now + EVERY);
+            step(5);
+            part = agent_partial(agent, RATE);
+            bool low = at_most && i >= 10 - seen;
+            assert_int_equal(part.state, low || i >= 25                 ? PARTIAL_KNOWN
+                                         : i < 15 && (!at_most || seen) ? PARTIAL_NONE
+                                                                        : PARTIAL_UNKNOWN);
+            assert_true(i >= 15 || (part.value == 0 && part.silent == 0));
+            if (i >= 15 && i < 25) /* so many were in the window, or at least */
+                assert_true(at_most ? part.value == 4 * (i - 14)
+                                    : part.value <= 4 * (i - 14) && (part.value > 0 || i < 17));
+        }
+        assert_true(part.value == 40 && part.unsure == 1 && part.over == 0 && part.silent == 0);
     }
+}
+
+TEST_WITH(start, end, a_rate_tells_since_when_it_is_silent)
+{
+    int slot = agent_process_add(agent, "app"), watch = agent_watch(agent, slot, &ticking);
+    uint64_t attempts = 0;
     for (int i = 0; i < 25; i++) {
         agent_count(agent, watch, attempts += 4, now + EVERY);
         step(5);
-        enum message_partial_state is = agent_partial(agent, RATE).state;
-        assert_int_equal(is, i < 10 ? PARTIAL_UNKNOWN : PARTIAL_KNOWN);
-        if (is == PARTIAL_UNKNOWN) /* so many were in the window at least */
-            assert_true(agent_partial(agent, RATE).value <= 4 * (i + 1) &&
-                        (agent_partial(agent, RATE).value > 0 || i < 2));
     }
     struct message_partial part = agent_partial(agent, RATE);
-    assert_true(part.value == 40 && part.unsure == 1 && part.over == 0);
-    assert_int_equal(part.silent, 0);
     for (int i = 1; i <= 3; i++) {
         agent_count(agent, watch, attempts, now + EVERY);
         step(5);
@@ -139,6 +163,27 @@ TEST_WITH(start, end, a_rate_is_none_until_somebody_recorded_and_then_tells_sinc
         assert_int_equal(part.state, PARTIAL_NONE);
         assert_true(i < 5 ? part.value > 0 && part.value <= before : i < 7 || part.value == 0);
     }
+}
+
+/* A window is that of the time back to an instant, and a lower bound must be reached by its last second alone. */
+TEST_WITH(start, end, a_number_for_a_lower_bound_leaves_out_what_is_older_than_the_window)
+{
+    struct experiment_metric was = metrics[RATE];
+    metrics[RATE].kind = METRIC_COUNT;
+    metrics[RATE].window = 15 * EVERY / 10;
+    for (int at_most = 0; at_most <= 1; at_most++) {
+        compare(at_most ? COMPARE_AT_MOST : COMPARE_AT_LEAST);
+        int watch = agent_watch(agent, agent_process_add(agent, "app"), &ticking);
+        for (uint64_t i = 1; i <= 10; i++) {
+            for (int64_t k = 1; k <= 4; k++)
+                agent_records(agent, watch, ONE_RECORD(now + 20 * CLOCK_MS + k, 0, NULL), now + EVERY);
+            agent_count(agent, watch, 4 * i, now + EVERY);
+            step(5);
+        }
+        assert_int_equal(agent_partial(agent, RATE).state, PARTIAL_KNOWN);
+        assert_true(agent_partial(agent, RATE).value == (at_most ? 8 : 4));
+    }
+    metrics[RATE] = was;
 }
 
 /* The next process begins before the records of the one before have left the window: the node counts both. */

@@ -338,3 +338,31 @@ TEST(a_value_beyond_its_bound_does_not_read_as_the_bound)
     assert_string_equal(report_limit_value(&r, 3, 120.2e9).s, "120.2 s");
     assert_string_equal(report_limit_value(&r, 3, (double)NAN).s, "-");
 }
+
+/* How fast a source is shows from its first record on, and that it is not too fast from its begin on. */
+TEST(what_was_too_short_for_a_limit_is_named)
+{
+    static const struct {
+        enum experiment_compare compare;
+        int64_t window;
+        const char *expected;
+    } table[] = {
+        {COMPARE_AT_LEAST, 1000 * CLOCK_S, ": no process recorded frame_shown for so long as its metric's wind"},
+        {COMPARE_AT_MOST, 1000 * CLOCK_S, ": no process that has frame_shown was there for so long as its met"},
+        {COMPARE_AT_MOST, 4 * CLOCK_S, ": its metric had a value only right before a process ended"}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.metrics[0].aspect = (char *)s.books[1][1].name;
+        s.metrics[0].window = table[i].window;
+        s.limits[0].compare = table[i].compare;
+        s.rows[0] = sample_row(0, 0, 0, 0);
+        s.rows[0].unknown = 8 * CLOCK_S;
+        for (size_t p = 0; p < s.summary.process_count; p++)
+            s.processes[p].ending.at = s.processes[p].ending.seen = s.processes[p].started + 5 * CLOCK_S;
+        char *text = report_written(&s, REPORT_DIRECTORY, report_sentence, false, false);
+        if (!strstr(text, table[i].expected))
+            fail_msg("%s\ndoes not say: %s", text, table[i].expected);
+        free(text);
+    }
+}

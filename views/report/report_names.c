@@ -14,16 +14,18 @@ static bool is_running(const struct report *r)
 }
 
 /* The aspect of the metric of limit `l`, if no process recorded it for so long as its window: a number needs a whole
- * one.
- */
+ * one. For an upper bound that begins with a process: if none that has it was there for so long. */
 static const char *too_short(const struct report *r, const struct experiment_limit *l)
 {
     const struct experiment_metric *m = l->metric < 0 ? NULL : &r->experiment->metrics[l->metric];
     if (m && m->operands)
         m = &r->experiment->metrics[experiment_metric_operand(r->experiment, m, 0)];
     for (size_t i = 0; m && m->aspect && i < r->summary->process_count; i++) {
-        const struct summary_book *b = summary_book_of(&r->summary->processes[i], m->aspect);
-        if (b && b->last_ns - b->first_ns >= m->window)
+        const struct summary_process *p = &r->summary->processes[i];
+        const struct summary_book *b = summary_book_of(p, m->aspect);
+        int64_t until = verdict_there_until(r->summary, p);
+        bool at_most = l->compare == COMPARE_AT_MOST, is_there = until == INT64_MIN || until - p->started >= m->window;
+        if (b && (at_most ? is_there : b->last_ns - b->first_ns >= m->window))
             return NULL;
     }
     return m && experiment_metric_is_counted(m) ? m->aspect : NULL;
@@ -37,6 +39,7 @@ static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
     int64_t settling = 0, unknown = 0;
     const char *brief = too_short(r, l);
     bool seen = false; /* at an instant that ends no judged time */
+    bool any = false;
     for (size_t i = 0; i < r->summary->limit_count; i++) {
         const struct builtin_limit *row = &r->summary->limits[i];
         if (row->limit != (int64_t)limit)
@@ -46,6 +49,7 @@ static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
         unknown = (row->settling > 0 || settling == 0) && row->unknown > unknown ? row->unknown : unknown;
         settling = row->settling > settling ? row->settling : settling;
         seen = seen || !isnan(row->worst);
+        any = true;
     }
     int64_t unjudged = r->verdict->limits[limit].unjudged, lasted = r->verdict->duration;
     unknown = unknown < lasted ? unknown : lasted;
@@ -55,8 +59,10 @@ static void say_why_unjudged(const struct report *r, size_t limit, FILE *out)
         fprintf(out,
                 ": a limit of kind hold is judged after adaptation has had %s to settle, and the run ended before that",
                 units_duration(agent_settling(r->experiment, l)).s);
-    else if (unknown > 0 && unjudged == 0 && brief)
-        fprintf(out, ": no process recorded %s for so long as its metric's window, %s", brief,
+    else if ((unknown > 0 || !any) && unjudged == 0 && brief)
+        fprintf(out, ": no process %s %s%s for so long as its metric's window, %s",
+                l->compare == COMPARE_AT_MOST ? "that has" : "recorded", brief,
+                l->compare == COMPARE_AT_MOST ? " was there" : "",
                 units_duration(experiment_limit_window(r->experiment, l)).s);
     else if (unknown > 0 && seen)
         fputs(": its metric had a value only right before a process ended, or at one sampling instant, which counts no "
