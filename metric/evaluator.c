@@ -393,8 +393,9 @@ void evaluator_combine(struct evaluator *e, const struct experiment_metric *metr
     }
     bool is_one = e->known && isfinite(e->value) && isfinite(e->resolution), low = a->below || b->above,
          high = a->above || b->below;
+    bool all = metric->kind == METRIC_RATIO && a->below && b->below; /* of what both made in a whole window */
     e->known = is_one && !low && !high;
-    e->below = is_one && low && !high;
+    e->below = is_one && low && (!high || all);
     e->above = is_one && high && !low;
     e->joint = e->value;
 }

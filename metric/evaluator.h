@@ -38,8 +38,8 @@ struct evaluator {
     bool known;
     bool open;    /* not known, and there is a value: records of the window have not come */
     bool partial; /* not known, and `value` is that of a window that began before `since` */
-    /* Not known, and `value` is that of a window in which a source made its first record: for an upper bound it is one;
-     * of a metric of two, where that makes it greater, for a lower bound. */
+    /* Not known, and `value` is that of a window in which a source made its first record: for an upper bound it is one,
+     * also a ratio of two that start so; of a metric of two, where that makes it greater, for a lower bound. */
     bool below, above;
     double value, resolution;
     double lowest; /* of METRIC_COUNT, where known: for a lower bound, without records older than the window */

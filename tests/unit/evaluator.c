@@ -391,7 +391,7 @@ TEST(two_numbers_of_records_are_combined_of_one_time)
 /*
  * The first errors of a source of which others had records for long: what they are of these is known. How many errors a
  * window has is not known of one that may only have begun, so they are no fewer than a limit asks for; and the same is
- * true of what both records begin with.
+ * true of a difference of what both records begin with. Their ratio is that of all that were made in a whole window.
  */
 TEST(the_first_records_of_one_aspect_are_in_a_metric_of_two)
 {
@@ -416,6 +416,8 @@ TEST(the_first_records_of_one_aspect_are_in_a_metric_of_two)
         assert_true(!of.above || of.value == (i < 30 ? 20 : 15));
         evaluator_combine(&of, &difference, &errors, &errors);
         assert_true(!of.below && !of.above && of.known == errors.known);
+        evaluator_combine(&of, &ratio, &errors, &errors);
+        assert_true(!of.above && !of.known && of.below == (i >= 30 && i < 40) && (!of.below || of.value == 1));
     }
     evaluator_end(&errors);
     evaluator_end(&all);
