@@ -573,11 +573,31 @@ static int conclude_away(const struct run *r)
     return code == EXIT_OK ? EXIT_UNREACHABLE : code;
 }
 
+/* Whether the run directory is there, though perhaps under another name than at the start. */
+static bool follow_directory(struct run *r)
+{
+    char was[PATH_MAX];
+    memcpy(was, r->dir.path, sizeof was);
+    int moved = rundir_follow(&r->dir);
+    if (moved > 0)
+        console_event(&r->console, "BEZEL-RUN-MOVED", "%s was moved to %s while the run went on", was, r->dir.path);
+    else if (moved < 0)
+        log_error("BEZEL-RUN-MOVED",
+                  "%s was removed while the run went on, and its records with it; if it was moved, end it where it is "
+                  "now: bezel attach DIR",
+                  was);
+    return moved >= 0;
+}
+
 static int conclude(struct run *r)
 {
-    read_stored_trace(r);
+    bool there = follow_directory(r);
+    if (there)
+        read_stored_trace(r);
     if (!r->state.killed)
         daemons_forget_inner(&r->daemons, 0);
+    if (!there)
+        return EXIT_FAILED;
     int err = put_last_properties(r), report = BEZEL_ESYS;
     if (err)
         log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s%s", r->dir.path, rundb_why(err),

@@ -542,6 +542,23 @@ bool rundir_is_running(const char *run)
     return file_is_locked(path);
 }
 
+/* The file that is locked went with the directory. */
+int rundir_follow(struct rundir *run)
+{
+    static const char name[] = "/experiment.yaml";
+    char link[64], now[PATH_MAX];
+    struct stat st;
+    if (access(run->path, F_OK) == 0 || errno != ENOENT || run->running < 0)
+        return 0;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", run->running);
+    ssize_t n = readlink(link, now, sizeof now - 1) - (ssize_t)strlen(name);
+    if (n <= 0 || strncmp(now + n, name, strlen(name)) != 0 || fstat(run->running, &st) != 0 || st.st_nlink == 0)
+        return BEZEL_ENOENT;
+    memcpy(run->path, now, (size_t)n);
+    run->path[n] = '\0';
+    return 1;
+}
+
 #define AWAY "away" /* in the run directory: where the rest of it lies */
 
 int rundir_note_away(const char *run, const char *place)

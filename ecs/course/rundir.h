@@ -94,6 +94,12 @@ void rundir_mark_running(struct rundir *run);
 bool rundir_is_running(const char *run);
 
 /**
+ * Takes the new path of a run directory that somebody moved since it was marked as running. Returns 0: it is where it
+ * was; 1: it was moved; or BEZEL_ENOENT: it is not there, and was removed, or it is unknown where it is now.
+ */
+int rundir_follow(struct rundir *run) BEZEL_MUST_CHECK;
+
+/**
  * Notes in `run` that its trace and database lie elsewhere, at `place`, a sentence without its dot; or with NULL that
  * they are home. Returns 0, or an error with errno.
  */

@@ -195,6 +195,24 @@ TEST(the_private_folder_is_found_by_its_run_while_that_lives)
     assert_int_equal(rundir_control("/nonexistent", found, uuid), BEZEL_EUNREACH);
 }
 
+TEST(a_run_directory_that_is_moved_is_followed)
+{
+    struct rundir run;
+    char moved[PATH_MAX + 16];
+    assert_int_equal(rundir_init(&run), 0);
+    assert_int_equal(rundir_make(runs, "moved", "", 0, &run), 0);
+    rundir_mark_running(&run);
+    assert_int_equal(rundir_follow(&run), 0);
+    snprintf(moved, sizeof moved, "%s-elsewhere", run.path);
+    assert_int_equal(rename(run.path, moved), 0);
+    assert_int_equal(rundir_follow(&run), 1);
+    assert_string_equal(run.path, moved);
+    assert_int_equal(rundir_follow(&run), 0);
+    assert_int_equal(file_remove_tree(moved), 0);
+    assert_int_equal(rundir_follow(&run), BEZEL_ENOENT);
+    rundir_close(&run);
+}
+
 TEST(a_run_is_taken_over_once_its_bezel_run_and_its_daemons_are_gone)
 {
     struct rundir run, next, third;
