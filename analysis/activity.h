@@ -266,6 +266,9 @@ size_t activity_rival_before(const struct activity_thread *t, int64_t at);
 /** The wait of thread `t` that ended last, behind `begin` and up to `end`; NULL: none is known. */
 const struct activity_wait *activity_wait_in(const struct activity_thread *t, int64_t begin, int64_t end);
 
+/** Whether thread `t` is known to have been woken `ready_most` before its interval `next`, and so waited until then. */
+bool activity_is_woken(const struct activity_thread *t, const struct activity_interval *next);
+
 /** Adds a span that no record ends, of thread `is` (its names and numbers): it lasts until `span.end`. False: no
  * memory.
  */

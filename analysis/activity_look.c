@@ -228,6 +228,12 @@ const struct activity_wait *activity_wait_in(const struct activity_thread *t, in
                : NULL;
 }
 
+bool activity_is_woken(const struct activity_thread *t, const struct activity_interval *next)
+{
+    const struct activity_wait *x = activity_wait_in(t, saturate_sub(next->begin, next->off), next->begin);
+    return x && x->woken >= ACTIVITY_BY_THREAD && x->woken <= ACTIVITY_BY_INTERRUPT;
+}
+
 /* ---- forgetting -------------------------------------------------------------------------------------------------- */
 
 /* Of items in the order of their times, which do not overlap; returns how many are gone. */

@@ -103,6 +103,7 @@ static void put_stretch(struct walk *w, int64_t from, struct path_piece as)
         since = in && in->at > since ? in->at : since;
         if (rival) {
             piece.is = rival->monitor ? PATH_MONITOR : PATH_READY;
+            piece.why = PATH_KNOWN;
             piece.by = rival->name;
         }
         put_reason(&piece, in ? in->reason : ACTIVITY_NO_WAIT);
@@ -230,7 +231,7 @@ static void put_wait(struct walk *w, int64_t waited, int64_t ready, enum path_wh
 
 /*
  * The thread was off the CPU from the interval before number `i` to that one, and the walk is in between. If another
- * one took its CPU away, it was ready all the time.
+ * one took its CPU away, it was ready all the time. If it is known when it was woken, it was no longer waiting since.
  */
 static void step_off(struct walk *w, size_t i)
 {
@@ -243,7 +244,7 @@ static void step_off(struct walk *w, size_t i)
         least = least < most ? least : most;
     }
     put_spans(w, next->begin - least, PATH_READY, PATH_KNOWN);
-    put_spans(w, next->begin - most, PATH_UNKNOWN, PATH_BETWEEN);
+    put_spans(w, next->begin - most, activity_is_woken(thread_of(w), next) ? PATH_READY : PATH_UNKNOWN, PATH_BETWEEN);
     if (w->at <= w->from || w->at <= waited)
         return;
     if (why == PATH_KNOWN)

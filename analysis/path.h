@@ -24,7 +24,7 @@
 
 enum path_class {
     PATH_RUNNING, /* on a CPU */
-    PATH_READY,   /* ready to run: others had the CPU */
+    PATH_READY,   /* ready to run: others had the CPU; PATH_BETWEEN: nobody is known to have had it */
     PATH_MONITOR, /* ready to run: the monitor had the CPU */
     PATH_MESSAGE, /* it waited for a message, which had been sent; woken without `switches`, also until it ran */
     PATH_LOCK,    /* it waited for a lock, as a wait of the program says */
@@ -55,7 +55,7 @@ enum path_why {
 struct path_piece {
     int64_t from, until;
     enum path_class is;
-    enum path_why why; /* of PATH_UNKNOWN; else PATH_KNOWN */
+    enum path_why why; /* of PATH_UNKNOWN; else PATH_KNOWN, or of PATH_READY PATH_BETWEEN */
     uint32_t thread;   /* an index in activity.threads */
     uint32_t span;     /* the innermost one that the thread was in, an index in activity.names; ACTIVITY_NONE */
     uint32_t peer;     /* of PATH_MESSAGE the thread that sent it; else ACTIVITY_NONE */

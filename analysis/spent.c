@@ -266,9 +266,14 @@ int64_t spent_unknown(const struct spent_sums *s)
     return unknown > 0 ? unknown : 0;
 }
 
+int64_t spent_cpu_most(const struct spent_sums *s)
+{
+    return s->cpu + spent_unknown(s) + s->ready_most - s->ready_least;
+}
+
 static double ratio(const struct spent_sums *s, double of, double by)
 {
-    return by <= 0 || spent_unknown(s) > s->present / 100 ? (double)NAN : of / by;
+    return by <= 0 || spent_cpu_most(s) - s->cpu > s->cpu / 50 ? (double)NAN : of / by;
 }
 
 double spent_response(const struct spent_sums *s)
@@ -278,9 +283,8 @@ double spent_response(const struct spent_sums *s)
 
 double spent_factor(const struct spent_sums *s)
 {
-    double middle = ((double)s->ready_least + (double)s->ready_most) / 2,
-           open = (double)(s->ready_most - s->ready_least);
-    return open > ((double)s->cpu + middle) / 50 ? (double)NAN : ratio(s, (double)s->cpu + middle, (double)s->cpu);
+    double middle = ((double)s->ready_least + (double)s->ready_most) / 2;
+    return ratio(s, (double)s->cpu + middle, (double)s->cpu);
 }
 
 double spent_parallelism(const struct spent_sums *s)

@@ -15,10 +15,12 @@
 /** All in ns, over all threads of an element, in a window. */
 struct spent_sums {
     int64_t elapsed; /* from the first to the last time that is known of the element */
-    int64_t cpu;
-    int64_t ready_least, ready_most; /* ready while others had the CPU: the kernel's sums may leave it open */
-    int64_t off;                     /* ready or waiting */
-    int64_t present;                 /* of each thread from its first to its last time that is known */
+    int64_t cpu;     /* from each switch to the CPU until that from it */
+    /* Ready while others had the CPU. Open is what the kernel's sums do not tell, and the way from a wake to the CPU,
+     * which the kernel counts as CPU time. */
+    int64_t ready_least, ready_most;
+    int64_t off;     /* ready or waiting */
+    int64_t present; /* of each thread from its first to its last time that is known */
     uint64_t threads, nodes;
     uint64_t sent, received;
     int64_t sent_bytes, received_bytes; /* -1: some messages do not say */
@@ -64,10 +66,12 @@ int spent_window(struct spent *l, int64_t from, int64_t until) BEZEL_MUST_CHECK;
 /** ns of `present` in which nobody knows whether the thread was on a CPU. */
 int64_t spent_unknown(const struct spent_sums *s);
 
+/** `cpu`, and what is open and may be CPU time as well. */
+int64_t spent_cpu_most(const struct spent_sums *s);
+
 /**
  * elapsed/cpu; (cpu + ready)/cpu; cpu/elapsed, the CPUs that it kept busy on average; that by the number of nodes.
- * NaN: more than a hundredth of `present` is unknown, or what is divided by is 0; of the load factor also where `ready`
- * is not known to a hundredth of cpu + ready.
+ * NaN: spent_cpu_most() is more than a fiftieth above `cpu`, or what is divided by is 0.
  */
 double spent_response(const struct spent_sums *s);
 double spent_factor(const struct spent_sums *s);

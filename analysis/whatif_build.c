@@ -461,9 +461,9 @@ static void put_rest(struct build *b, uint32_t thread, int64_t from)
  * how far off that may be is part of the error. */
 static int64_t ready_before(struct build *b, const struct activity_thread *t, const struct activity_interval *next)
 {
-    int64_t least = next->ready_least, open = next->ready_most - least;
     if (next->off <= 0)
         return 0;
+    int64_t least = activity_is_woken(t, next) ? next->ready_most : next->ready_least, open = next->ready_most - least;
     bool changes = open > 0 && scale_wait(b, class_of(t, saturate_sub(next->begin, next->off), next->begin)) != 1;
     b->run->open |= changes;
     return changes && b->run->brief ? least : least + open / 2;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Why a thread was off its CPU. A wait ends when somebody wakes the thread, which is ready from then on; that moment is
- * exact, where it is known. While the thread was ready others had the CPU: those are named one after the other. Times
- * below 20 us are not explained: they are many, and hardly ever a reason.
+ * Why a thread was off its CPU. A wait ends when somebody wakes the thread, which is ready from then on, or already on
+ * its way to the CPU; that moment is exact, where it is known. While the thread was ready others had the CPU: those are
+ * named one after the other. Times below 20 us are not explained: they are many, and hardly ever a reason.
  */
 #include "base/clock.h"
 #include "sensor/samplers/sampler_switches.h"
@@ -68,37 +68,48 @@ static bool record_throttle(struct samplers *s, const struct sampler_thread *t, 
     return true;
 }
 
-/* Who had the CPU from `begin` to `end`, while the thread was ready. */
-static void record_ready(struct samplers *s, const struct sampler_thread *t, uint32_t cpu, int64_t begin, int64_t at)
+/* Who had the CPU from `begin` to `end`, while the thread was ready. Returns for how long others had it. */
+static int64_t record_ready(struct samplers *s, const struct sampler_thread *t, uint32_t cpu, int64_t begin, int64_t at)
 {
     const struct switches_recorder *r = t->recorder;
     struct switches_rival rivals[SWITCHES_RIVALS];
+    int64_t had = 0;
     bool lost = false;
     if (record_throttle(s, t, cpu, at))
-        return;
+        return 0;
     int n = sampler_rivals_of(s, cpu, t->id, cpu == r->thread.cpu, begin, r->thread.begin, rivals, &lost);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         record_rival(s, t, cpu, &rivals[i], sampler_command_of(s, rivals[i].thread), at);
+        had += rivals[i].thread ? rivals[i].had : 0;
+    }
     if (lost)
         journal_lose(s->switches->journal, ASPECT_READY, 1);
+    return had;
 }
 
-void sampler_explain(struct samplers *s, struct sampler_thread *t, uint32_t left, bool known, int64_t at)
+int64_t sampler_find_waking(struct samplers *s, uint32_t id, const struct switches_thread *t,
+                            const struct switches_event *e, struct switches_waking *waking)
+{
+    bool waited = e->what == SWITCHES_IN && t->state == SWITCHES_STATE_OFF && !t->preempted;
+    return waited && e->time - t->since >= EXPLAINED && sampler_waking_of(s, id, t->since, e->time, waking)
+               ? waking->time
+               : 0;
+}
+
+/* What the kernel's sum does not tell, who had the CPU does. */
+void sampler_explain(struct samplers *s, struct sampler_thread *t, uint32_t left, const struct switches_waking *waking,
+                     bool known, int64_t at)
 {
     struct switches_recorder *r = t->recorder;
     struct switches_thread *k = &r->thread;
-    struct switches_waking waking;
-    if (k->off >= EXPLAINED && !k->preempted) {
-        bool woken = sampler_waking_of(s, t->id, k->since, k->begin, &waking);
-        if (woken)
-            k->ready_least = k->ready_most = k->begin - waking.time;
-        if (woken || r->state != SWITCHES_STATE_UNSEEN)
-            record_wait(s, t, k->begin - k->ready_least, woken ? WOKEN_BY + (int)waking.context : WOKEN_UNKNOWN,
-                        &waking, at);
-        known = known || woken;
+    if (k->off >= EXPLAINED && !k->preempted && (waking || r->state != SWITCHES_STATE_UNSEEN))
+        record_wait(s, t, waking ? waking->time : k->begin - k->ready_least,
+                    waking ? WOKEN_BY + (int)waking->context : WOKEN_UNKNOWN, waking, at);
+    if ((known || waking || k->preempted) && k->ready_most >= EXPLAINED) {
+        int64_t had = record_ready(s, t, k->preempted ? left : k->cpu, k->begin - k->ready_most, at);
+        if (!known && !k->preempted)
+            k->ready_least = had;
     }
-    if ((known || k->preempted) && k->ready_most >= EXPLAINED)
-        record_ready(s, t, k->preempted ? left : k->cpu, k->begin - k->ready_most, at);
     r->looked = false;
     r->state = SWITCHES_STATE_UNSEEN;
 }

@@ -166,13 +166,12 @@ static void record_interval(struct samplers *s, const struct sampler_thread *t, 
     r->recent++;
 }
 
-/* How long the thread was ready in the stretch of records up to `head`, if schedstat tells; see above. */
-static int64_t queued_until(struct samplers *s, struct sampler_thread *t, uint64_t head, int64_t arrivals, int64_t now)
+/* How long the thread was ready in the stretch of records, if schedstat tells; NULL: it does not. See above. */
+static int64_t queued_until(struct switches_recorder *r, const int64_t *sched, int64_t arrivals)
 {
-    struct switches_recorder *r = t->recorder;
-    int64_t sched[SCHED_FIELDS], before = r->queued;
+    int64_t before = r->queued;
     r->queued = SWITCHES_UNKNOWN;
-    if (!read_times(s, t, now, sched) || switches_ring_head(&r->ring) != head)
+    if (!sched)
         return SWITCHES_UNKNOWN;
     int64_t ahead = sched[SCHED_SLICES] - r->arrivals - arrivals;
     if (ahead < r->ahead)
@@ -198,10 +197,12 @@ static bool next_taken(const struct samplers *s, struct taken *taken, size_t num
     return true;
 }
 
-/* Looks through the records of `b`: the time off the CPU in them, and how often the thread came to one. */
-static struct switches_gaps survey(struct samplers *s, const struct switches_recorder *r, struct switches_bytes b,
+/* Looks through the records of `b`: when it was ready in them, and how often the thread came to a CPU. */
+static struct switches_gaps survey(struct samplers *s, const struct sampler_thread *t, struct switches_bytes b,
                                    int64_t *arrivals, struct taken *taken)
 {
+    struct sampler_switches *w = s->switches;
+    const struct switches_recorder *r = t->recorder;
     struct switches_gaps g = {0};
     struct switches_thread copy = r->thread;
     struct switches_event e;
@@ -210,7 +211,8 @@ static struct switches_gaps survey(struct samplers *s, const struct switches_rec
     *arrivals = 0;
     while (switches_next(&b, &e, &broken)) {
         if (taken->count < SWITCHES_EVENTS) {
-            s->switches->events[taken->count++] = e;
+            e.woken = sampler_find_waking(s, t->id, &copy, &e, &w->wakings[taken->count]);
+            w->events[taken->count++] = e;
             taken->rest = b;
         }
         switches_add_gap(&g, &copy, &e);
@@ -229,9 +231,10 @@ static bool take_records(struct samplers *s, struct sampler_thread *t, uint64_t 
     struct switches_interval i;
     struct taken taken;
     r->full = switches_full(&b);
-    int64_t arrivals;
-    struct switches_gaps g = survey(s, r, b, &arrivals, &taken);
-    int64_t queued = queued_until(s, t, head, arrivals, now);
+    int64_t arrivals, sched[SCHED_FIELDS];
+    bool settled = read_times(s, t, now, sched) && switches_ring_head(&r->ring) == head;
+    struct switches_gaps g = survey(s, t, b, &arrivals, &taken);
+    int64_t queued = queued_until(r, settled ? sched : NULL, arrivals);
     if (r->full || g.queued == SWITCHES_UNKNOWN)
         g.queued = SWITCHES_UNKNOWN;
     else
@@ -247,7 +250,7 @@ static bool take_records(struct samplers *s, struct sampler_thread *t, uint64_t 
         if (switches_feed(&r->thread, &e, &g, &i))
             record_interval(s, t, &i, at);
         if (e.what == SWITCHES_IN)
-            sampler_explain(s, t, left, g.queued != SWITCHES_UNKNOWN, at);
+            sampler_explain(s, t, left, e.woken ? &s->switches->wakings[n] : NULL, g.queued != SWITCHES_UNKNOWN, at);
     }
     record_lost(s, &r->thread);
     switches_ring_free_up(&r->ring, head);

@@ -37,12 +37,13 @@ enum { SWITCHES_EVENTS = 1024 }; /* that a ring of 32 KiB has */
 
 struct sampler_switches {
     struct journal *journal;
-    struct sampler_cpus *cpus;                     /* who had them, and who woke whom */
-    const struct sampler_throttle *throttle;       /* of the process whose records are taken; NULL: none */
-    double budget;                                 /* share of a CPU */
-    int64_t began;                                 /* the budget's window */
-    int64_t used;                                  /* CPU time in it */
-    struct switches_event events[SWITCHES_EVENTS]; /* of the ring that is read */
+    struct sampler_cpus *cpus;                       /* who had them, and who woke whom */
+    const struct sampler_throttle *throttle;         /* of the process whose records are taken; NULL: none */
+    double budget;                                   /* share of a CPU */
+    int64_t began;                                   /* the budget's window */
+    int64_t used;                                    /* CPU time in it */
+    struct switches_event events[SWITCHES_EVENTS];   /* of the ring that is read */
+    struct switches_waking wakings[SWITCHES_EVENTS]; /* of those with a time `woken` */
 };
 
 /** Makes the journal of intervals in `dir`. Returns 0 or an error of journal_open(); sampler_close_switches() in both
@@ -90,11 +91,17 @@ void sampler_close_throttle(struct sampler_process_state *place);
  */
 int64_t sampler_throttled(struct samplers *s, int64_t *taken);
 
+/** Who woke thread `id`, of which `t` is known before event `e`, if that ends a wait that is explained. Returns when,
+ * or 0: that is not known. */
+int64_t sampler_find_waking(struct samplers *s, uint32_t id, const struct switches_thread *t,
+                            const struct switches_event *e, struct switches_waking *waking);
+
 /**
- * Thread `t` came to a CPU, as its recorder says, after it was off CPU `left`: records why, at `at`. `known`: how long
- * it was ready is known within bounds.
+ * Thread `t` came to a CPU, as its recorder says, after it was off CPU `left`: records why, at `at`. `waking`: who woke
+ * it; NULL: that is not known. `known`: the kernel's sum of how long it was ready is.
  */
-void sampler_explain(struct samplers *s, struct sampler_thread *t, uint32_t left, bool known, int64_t at);
+void sampler_explain(struct samplers *s, struct sampler_thread *t, uint32_t left, const struct switches_waking *waking,
+                     bool known, int64_t at);
 
 /** Thread `t` has been off its CPU since long ago: sees once what it does. `now` is the time. */
 void sampler_look_at_wait(struct samplers *s, struct sampler_thread *t, int64_t now);

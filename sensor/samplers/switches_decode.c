@@ -118,14 +118,20 @@ void switches_begin(struct switches_thread *t, int64_t now)
     *t = (struct switches_thread){.last = now, .begin = now, .whole = true};
 }
 
+/* For how long the thread can have been ready, of the time off its CPU that ends at `now` by event `e`. */
+static int64_t may_be_ready(const struct switches_thread *t, const struct switches_event *e, int64_t now)
+{
+    bool woken = !t->preempted && e->woken > t->since && e->woken <= now;
+    return now - (woken ? e->woken : t->since);
+}
+
 void switches_add_gap(struct switches_gaps *g, const struct switches_thread *t, const struct switches_event *e)
 {
     if (e->what == SWITCHES_LOST || (e->what == SWITCHES_IN && t->state != SWITCHES_STATE_OFF))
         g->queued = SWITCHES_UNKNOWN;
     if (e->what != SWITCHES_IN || t->state != SWITCHES_STATE_OFF)
         return;
-    int64_t off = saturate_most(e->time, t->last) - t->since;
-    *(t->preempted ? &g->preempted : &g->waited) += off;
+    *(t->preempted ? &g->preempted : &g->waited) += may_be_ready(t, e, saturate_most(e->time, t->last));
 }
 
 void switches_pass(struct switches_thread *t, const struct switches_event *e)
@@ -147,19 +153,20 @@ void switches_pass(struct switches_thread *t, const struct switches_event *e)
 
 /*
  * A thread that was preempted was ready for all of the time. What the kernel counted above that in the stretch belongs
- * to the waits in it: with one wait it is known, with several no more than how little and how much it can be.
+ * to the waits in it: to this one at least what cannot have been in others, as the thread was not woken yet there.
  */
-static void split_gap(struct switches_thread *t, const struct switches_gaps *g)
+static void split_gap(struct switches_thread *t, const struct switches_gaps *g, int64_t most)
 {
-    t->ready_least = t->ready_most = t->off;
+    t->ready_least = t->ready_most = most;
     if (t->preempted)
         return;
     t->ready_least = 0;
     if (g->queued == SWITCHES_UNKNOWN)
         return;
-    int64_t queued = saturate_most(g->queued - g->preempted, 0), others = saturate_most(g->waited - t->off, 0);
-    t->ready_most = queued < t->off ? queued : t->off;
-    t->ready_least = saturate_most(t->ready_most < queued - others ? t->ready_most : queued - others, 0);
+    int64_t queued = saturate_most(g->queued - g->preempted, 0), others = saturate_most(g->waited - most, 0);
+    t->ready_least = saturate_between(queued - others, 0, most);
+    if (most == t->off) /* when it was woken is not known */
+        t->ready_most = queued < most ? queued : most;
 }
 
 /*
@@ -180,7 +187,7 @@ static void enter(struct switches_thread *t, int64_t now, const struct switches_
     t->off = t->ready_least = t->ready_most = SWITCHES_UNKNOWN;
     if (t->state == SWITCHES_STATE_OFF) {
         t->off = now - t->since;
-        split_gap(t, g);
+        split_gap(t, g, may_be_ready(t, e, now));
     }
     t->state = SWITCHES_STATE_ON;
     t->begin = now;

@@ -32,6 +32,7 @@ struct switches_event {
     int64_t time; /* CLOCK_MONOTONIC; of SWITCHES_LOST: of the next record */
     uint32_t pid, thread, cpu;
     uint64_t lost;
+    int64_t woken; /* IN: the thread was woken then; a time that is not in the wait before: that is not known */
 };
 
 /** Bytes that wait in a ring: positions `at` to `head`, which only grow; `size` is a power of two. The kernel's times
@@ -87,8 +88,10 @@ enum switches_end {
 
 /**
  * A thread was on `cpu` from `begin` to `end`, and on none for `off` ns before. Of those it was ready to run, in a
- * queue, for at least `ready_least` and at most `ready_most`; waiting for something else it was in the rest. `off` is
- * unknown for the first interval that is known of a thread; then `ready_least` and `ready_most` are, too.
+ * queue, for at least `ready_least` and at most `ready_most`; waiting for something else it was in the rest. If it is
+ * known when it was woken, `ready_most` is the time since then: that has the way to the CPU too, by an interrupt's end
+ * and the switch, where the thread was in no queue. `off` is unknown for the first interval that is known of a thread;
+ * then `ready_least` and `ready_most` are, too.
  */
 struct switches_interval {
     int64_t begin, end, off, ready_least, ready_most;
@@ -115,8 +118,8 @@ struct switches_thread {
 void switches_begin(struct switches_thread *t, int64_t now);
 
 /**
- * How long a thread was off its CPU in a stretch of its records, and what the kernel says of it. `waited`: it was
- * waiting, perhaps ready at the end; `preempted`: it was ready all the time.
+ * For how long a thread can have been ready in a stretch of its records, and what the kernel says of it. `waited`: at
+ * the ends of waits, since it was woken or, where that is not known, since it waits; `preempted`: all the time off.
  */
 struct switches_gaps {
     int64_t waited, preempted;
@@ -124,8 +127,8 @@ struct switches_gaps {
 };
 
 /**
- * Adds to `g` the time off the CPU that event `e` ends, for thread `t` before that event. If that time is not known,
- * `queued` is about more than is known, and becomes unknown.
+ * Adds to `g` what is of the time off the CPU that event `e` ends, for thread `t` before that event. If that time is
+ * not known, `queued` is about more than is known, and becomes unknown.
  */
 void switches_add_gap(struct switches_gaps *g, const struct switches_thread *t, const struct switches_event *e);
 

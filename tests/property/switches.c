@@ -4,7 +4,8 @@
 /*
  * Context switches of one thread, as a kernel writes them into a ring that may be full, against what really happened:
  * each interval on a CPU is as it was, or counted as lost; the times that the thread was ready lie within what is said
- * of them; and intervals never overlap, whatever the clock and the bytes are.
+ * of them, whether or not it is known when it was woken, and however long its way to the CPU was, which is no time in a
+ * queue; and intervals never overlap, whatever the clock and the bytes are.
  */
 #include "sensor/samplers/switches_decode.h"
 #include "tests/lib/perf_ring.h"
@@ -39,6 +40,7 @@ static void write_record(uint32_t type, uint16_t misc, const void *body, uint64_
 
 static struct truth {
     int64_t begin, end, off, ready;
+    int64_t woken; /* 0: that is not known */
     uint32_t cpu;
     enum switches_end ended;
 } truth[INTERVALS];
@@ -52,6 +54,7 @@ static void switch_in(struct truth *t)
     kernel.now += t->off;
     queued += t->ready;
     t->begin = kernel.now;
+    t->woken = preempted || below(2) ? 0 : t->begin - t->ready - (int64_t)below((uint64_t)(t->off - t->ready) + 1);
     t->cpu = (uint32_t)below(4);
     write_record(PERF_RECORD_SWITCH, 0, NULL, 0, t->cpu);
 }
@@ -93,6 +96,8 @@ static void expect(const struct switches_interval *i)
         assert_int_equal(i->begin, t->begin);
         assert_true(i->off == SWITCHES_UNKNOWN || i->off == t->off);
         assert_true(i->off == SWITCHES_UNKNOWN || (i->ready_least <= t->ready && t->ready <= i->ready_most));
+        if (i->off != SWITCHES_UNKNOWN && t->woken > t->begin - t->off)
+            assert_int_equal(i->ready_most, t->begin - t->woken);
     }
     assert_int_equal(i->cpu, t->cpu);
     reader.cut = i->ended == SWITCHES_END_GOES_ON;
@@ -110,6 +115,14 @@ static struct switches_bytes waiting(void)
     return (struct switches_bytes){kernel.ring, kernel.size, kernel.tail, kernel.head, shift};
 }
 
+/* What the records of all CPUs tell of an event of the thread. */
+static void add_waking(struct switches_event *e)
+{
+    for (unsigned n = reader.next; e->what == SWITCHES_IN && n < INTERVALS && truth[n].begin <= e->time; n++)
+        if (truth[n].begin == e->time)
+            e->woken = truth[n].woken;
+}
+
 static void drain(void)
 {
     struct switches_bytes look = waiting(), b = look;
@@ -122,12 +135,14 @@ static void drain(void)
     bool full = switches_full(&look);
     g.queued = full ? SWITCHES_UNKNOWN : g.queued;
     while (switches_next(&look, &e, &broken)) {
+        add_waking(&e);
         switches_add_gap(&g, &copy, &e);
         (void)switches_feed(&copy, &e, &g, &i);
     }
     while (switches_next(&b, &e, &broken)) {
         assert_int_equal(e.thread, THREAD);
         assert_int_equal(e.pid, PID);
+        add_waking(&e);
         if (switches_feed(&reader.thread, &e, &g, &i))
             expect(&i);
     }
@@ -155,6 +170,7 @@ static void begin(uint64_t size)
     kernel = (struct perf_ring){.size = size, .now = 1000 + (int64_t)below(1000), .head = below(size) & ~UINT64_C(7)};
     kernel.tail = kernel.head;
     truth_count = 0;
+    memset(truth, 0, sizeof truth);
     shift = (int64_t)below(2000) - 1000;
     reader = (struct reader){.end = kernel.now};
     switches_begin(&reader.thread, kernel.now);
@@ -193,6 +209,52 @@ TEST(with_room_nothing_is_lost_and_one_wait_is_known_exactly)
     assert_int_equal(i.off, 50);
     assert_int_equal(i.ready_least, 20);
     assert_int_equal(i.ready_most, 20);
+}
+
+/* Feeds a stretch of turns: off `off` each and on the CPU for 40 then; woken `awake` before each, 0: not known. */
+static void feed_turns(int64_t (*turns)[2], unsigned count, int64_t sum, struct switches_interval *i)
+{
+    struct switches_gaps g = {.queued = sum};
+    for (int pass = 0; pass < 2; pass++) {
+        struct switches_thread t = {.state = SWITCHES_STATE_OFF, .last = 1000, .since = 1000};
+        int64_t now = 1000;
+        for (unsigned n = 0; n < count; n++) {
+            struct switches_event in = {.what = SWITCHES_IN, .time = now += turns[n][0]};
+            in.woken = turns[n][1] ? now - turns[n][1] : 0;
+            if (pass == 0)
+                switches_add_gap(&g, &t, &in);
+            (void)switches_feed(&t, &in, &g, &i[n]);
+            assert_true(
+                switches_feed(&t, &(struct switches_event){.what = SWITCHES_WAITED, .time = now += 40}, &g, &i[n]));
+        }
+    }
+}
+
+/* A loop of 1 kHz, ten turns of which are 11 us on their way to the CPU, and 0.6 us of these in its queue. */
+TEST(the_way_from_a_wake_to_the_cpu_is_no_time_in_a_queue)
+{
+    enum { TURNS = 10, WAY = 11000 };
+    struct switches_interval i[TURNS];
+    int64_t turns[TURNS][2], least = 0, most = 0;
+    for (int n = 0; n < TURNS; n++) {
+        turns[n][0] = 900000;
+        turns[n][1] = WAY;
+    }
+    feed_turns(turns, TURNS, TURNS * 600, i);
+    for (int n = 0; n < TURNS; n++) {
+        least += i[n].ready_least;
+        most += i[n].ready_most;
+    }
+    assert_true(least <= TURNS * 600 && most == TURNS * WAY);
+    feed_turns(turns, 1, 600, i);
+    assert_true(i->ready_least == 600 && i->ready_most == WAY);
+    feed_turns(turns, 1, SWITCHES_UNKNOWN, i);
+    assert_true(i->ready_least == 0 && i->ready_most == WAY);
+    turns[3][1] = 500000; /* another one has the CPU for the rest */
+    feed_turns(turns, TURNS, TURNS * 600 + 489000, i);
+    assert_int_equal(i[3].ready_most, 500000);
+    assert_int_equal(i[3].ready_least, TURNS * 600 + 489000 - (TURNS - 1) * WAY);
+    assert_int_equal(i[4].ready_least, 0);
 }
 
 TEST(a_thread_that_runs_when_it_is_first_seen_has_run_since)

@@ -406,6 +406,31 @@ TEST_WITH(start, finish, test_who_had_the_cpu)
     assert_int_equal(p.pieces[6].by, ACTIVITY_NONE);
 }
 
+/*
+ * It is known when the thread was woken, and what the kernel's sum leaves open is no wait: who had the CPU is named
+ * where that is known, and nobody is where it is not.
+ */
+TEST_WITH(start, finish, test_on_the_way_to_the_cpu)
+{
+    uint32_t t = scene_thread(&a, 1, "t");
+    scene_run(&a, t, 0, 10, 0);
+    scene_run(&a, t, 100, 110, 5);
+    scene_run(&a, t, 200, 210, 0);
+    a.threads[t].intervals[1].ready_most = a.threads[t].intervals[2].ready_most = 20;
+    woke(t, 10, 80, ACTIVITY_SLEEP, ACTIVITY_BY_INTERRUPT, NULL, ACTIVITY_NONE);
+    woke(t, 110, 180, ACTIVITY_SLEEP, ACTIVITY_BY_INTERRUPT, NULL, ACTIVITY_NONE);
+    had(t, "stress", false, 182, 200);
+    walk(t, 0, 210);
+    is_piece(1, PATH_UNKNOWN, PATH_INTERRUPT, t, 10, 80);
+    is_piece(2, PATH_READY, PATH_BETWEEN, t, 80, 95);
+    assert_int_equal(p.pieces[2].by, ACTIVITY_NONE);
+    is_piece(3, PATH_READY, PATH_KNOWN, t, 95, 100);
+    is_piece(6, PATH_READY, PATH_BETWEEN, t, 180, 182);
+    is_piece(7, PATH_READY, PATH_KNOWN, t, 182, 200);
+    assert_string_equal(a.names[p.pieces[7].by], "stress");
+    assert_int_equal(p.count, 9);
+}
+
 /* The waker is followed while the wait lasts, also through a wait of its own; before that, the path is the thread's. */
 TEST_WITH(start, finish, test_a_waker_is_followed)
 {

@@ -8,6 +8,7 @@
 #include "views/report/report_spent.h"
 
 #include "base/plain.h"
+#include "base/saturate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -125,7 +126,7 @@ static void load_row(struct rows *w, const struct report *r, const void *item)
     json_known_int(w->json, "thread", e->level == SPENT_THREAD, t->id);
     rows_cell(w, "elapsed", 'r', "%s", units_duration(s->elapsed).s);
     json_int(w->json, "elapsed_ns", s->elapsed);
-    bounds_columns(w, "CPU", "cpu_ns", "cpu_most_ns", s->cpu, s->cpu + unknown);
+    bounds_columns(w, "CPU", "cpu_ns", "cpu_most_ns", s->cpu, spent_cpu_most(s));
     bounds_columns(w, "ready", "ready_least_ns", "ready_most_ns", s->ready_least, s->ready_most + unknown);
     bounds_columns(w, "waiting", "waiting_least_ns", "waiting_most_ns", s->off - s->ready_most,
                    s->off - s->ready_least + unknown);
@@ -158,7 +159,21 @@ static void add_load(struct rows *w, const struct report *r)
         add_parts(w, &r->spent->spent, 0);
 }
 
-const struct rows_section report_load = {.title = "Load", .key = "load", .add = add_load};
+/* Where the kernel's sum of the programs is not within the bounds of the run. */
+static void print_kernels(const struct report *r, FILE *out)
+{
+    const struct spent_sums *run = r->spent ? &r->spent->spent.elements[0].sums : NULL;
+    int64_t cpu = 0;
+    for (size_t i = 0; run && i < r->summary->program_count; i++)
+        cpu = saturate_add(cpu, r->summary->programs[i].cpu);
+    if (cpu > 0 && (cpu < run->cpu || cpu > spent_cpu_most(run)))
+        fprintf(out,
+                "  The programs, with all their threads and children, took %s of CPU time by the kernel's count, which "
+                "has the way from each wake to the CPU, too.\n",
+                units_duration(cpu).s);
+}
+
+const struct rows_section report_load = {.title = "Load", .key = "load", .add = add_load, .text = print_kernels};
 
 /* ---- Messages between processes ---------------------------------------------------------------------------------- */
 

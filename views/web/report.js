@@ -364,10 +364,10 @@ function showReport(page, { report, leftOut, series, violated }, view, jump) {
         const rows = known(report.load), pairs = known(report.messages_between);
         const of = r => r.level === "run" ? "the run" : r.level === "node" ? r.node : r.level === "process" ? `${r.node}/${r.process}` : `${r.node}/${r.process} ${r.name} (${r.thread})`;
         const time = (title, key) => [title, r => duration(r[key]), "number"], ratio = (title, key) => [title, r => quantity(r[key]), "number"];
-        const bounds = (title, name) => [title, r => [...new Set([duration(r[`${name}_least_ns`]), duration(r[`${name}_most_ns`])])].join(" .. "), "number"];
+        const bounds = (title, name, least = `${name}_least_ns`) => [title, r => [...new Set([duration(r[least]), duration(r[`${name}_most_ns`])])].join(" .. "), "number"];
         const bytes = r => r.bytes === null ? "" : count(r.bytes);
         if (rows.length)
-            section("Load", "load").append(table(rows, [["of", of], time("elapsed", "elapsed_ns"), time("CPU", "cpu_ns"), bounds("ready", "ready"), bounds("waiting", "waiting"),
+            section("Load", "load").append(table(rows, [["of", of], time("elapsed", "elapsed_ns"), bounds("CPU", "cpu", "cpu_ns"), bounds("ready", "ready"), bounds("waiting", "waiting"),
                 time("unknown", "unknown_ns"), ratio("response", "response_ratio"), ratio("load", "load_factor"), ratio("CPUs", "parallelism"),
                 ["sent", r => count(r.sent), "number"], ["received", r => count(r.received), "number"]], "load"), ...more("load", "rows of load"));
         if (pairs.length)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const char *const texts[SEARCH_WHYS] = {[SEARCH_RUNNING] = "runs",
-                                               [SEARCH_READY] = "ready, others have the CPU",
+                                               [SEARCH_READY] = "ready, on no CPU",
                                                [SEARCH_MONITOR] = "the monitor has the CPU, or records",
                                                [SEARCH_MESSAGE] = "waits for messages under way",
                                                [SEARCH_LOCK] = "waits for locks",

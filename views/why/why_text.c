@@ -76,6 +76,12 @@ struct why_doing why_doing_of(const struct slow_term *t)
     return (struct why_doing){t->is, t->why, t->thread, t->span, t->peer, t->by, false};
 }
 
+/* Whether nobody is known to have the CPU, while a thread is ready. */
+static bool nobody_has(const struct why_answer *a, enum path_why why, uint32_t by)
+{
+    return by == ACTIVITY_NONE ? why == PATH_BETWEEN : strcmp(a->activity.names[by], "idle") == 0;
+}
+
 struct why_what_text why_what(const struct why_page *p, const struct why_answer *a, const struct why_doing *d)
 {
     static const char *const known[PATH_CLASSES] = {[PATH_RUNNING] = "runs",
@@ -94,8 +100,9 @@ struct why_what_text why_what(const struct why_page *p, const struct why_answer 
                  : d->why == PATH_SOFTIRQ ? ", perhaps of "
                                           : " ",
                  by ? by : "", pid.s);
-    else if (d->is == PATH_READY && by && strcmp(by, "idle") == 0)
-        snprintf(text.s, sizeof text.s, "ready, though the CPU is idle");
+    else if (d->is == PATH_READY && nobody_has(a, d->why, d->by))
+        snprintf(text.s, sizeof text.s, "ready, %s",
+                 by ? "though the CPU is idle" : "and nobody is known to have the CPU");
     else if (d->is == PATH_READY || d->is == PATH_MONITOR)
         snprintf(text.s, sizeof text.s, "ready, %s%s %s the CPU", by ? by : "others", pid.s,
                  !by                     ? "have"
@@ -190,24 +197,28 @@ static void put_times(struct table *t, double slow, double usual)
 /* What the slow have more of each class; what is less than a hundredth of the difference is left out. */
 static void put_classes(const struct why_answer *a, FILE *out)
 {
-    static const char *const names[PATH_CLASSES] = {[PATH_RUNNING] = "running",
-                                                    [PATH_READY] = "ready while others had the CPU",
-                                                    [PATH_MONITOR] = "ready while the monitor had the CPU",
-                                                    [PATH_MESSAGE] = "waiting for messages",
-                                                    [PATH_LOCK] = "waiting for locks",
-                                                    [PATH_IO] = "waiting for input and output",
-                                                    [PATH_SLEEP] = "sleeping",
-                                                    [PATH_STOPPED] = "stopped",
-                                                    [PATH_UNKNOWN] = "unknown"};
-    double more[PATH_CLASSES] = {0}, all = 0;
+    enum { NOBODY = PATH_CLASSES, KINDS };
+    static const char *const names[KINDS] = {[PATH_RUNNING] = "running",
+                                             [PATH_READY] = "ready while others had the CPU",
+                                             [PATH_MONITOR] = "ready while the monitor had the CPU",
+                                             [PATH_MESSAGE] = "waiting for messages",
+                                             [PATH_LOCK] = "waiting for locks",
+                                             [PATH_IO] = "waiting for input and output",
+                                             [PATH_SLEEP] = "sleeping",
+                                             [PATH_STOPPED] = "stopped",
+                                             [PATH_UNKNOWN] = "unknown",
+                                             [NOBODY] = "ready while nobody is known to have had the CPU"};
+    double more[KINDS] = {0}, all = 0;
     const char *comma = "What they have more:";
-    for (size_t i = 0; i < a->terms.count; i++)
-        more[a->terms.terms[i].is] += a->terms.terms[i].slow - a->terms.terms[i].usual;
-    for (size_t i = 0; i < PATH_CLASSES; i++)
+    for (size_t i = 0; i < a->terms.count; i++) {
+        const struct slow_term *is = &a->terms.terms[i];
+        more[is->is == PATH_READY && nobody_has(a, is->why, is->by) ? NOBODY : (int)is->is] += is->slow - is->usual;
+    }
+    for (size_t i = 0; i < KINDS; i++)
         all += more[i];
-    for (size_t n = 0; n < PATH_CLASSES; n++) {
+    for (size_t n = 0; n < KINDS; n++) {
         size_t most = 0;
-        for (size_t i = 1; i < PATH_CLASSES; i++)
+        for (size_t i = 1; i < KINDS; i++)
             most = more[i] > more[most] ? i : most;
         if (more[most] <= 0 || more[most] < all / 100)
             break;
