@@ -257,6 +257,12 @@ static void check_scheduling(struct doctor *d)
     char line[128];
     long long slices = 0;
     bool there = access(SCHEDSTAT, R_OK) == 0;
+    if (procstat_namespace() == 0) {
+        doctor_add(d, DOCTOR_WARNING, "samplers", "processes", "mount -t proc proc /proc",
+                   "there is no /proc of this pid namespace: processes and threads are not sampled, and programs to "
+                   "attach to are not found");
+        return;
+    }
     read_line(SCHEDSTAT, line, sizeof line);
     if (sscanf(line, "%*d %*d %lld", &slices) == 1 && slices > 0)
         doctor_add(d, DOCTOR_OK, "samplers", "scheduling", NULL,

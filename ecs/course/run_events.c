@@ -85,6 +85,11 @@ static void report_unmatched(struct run *r)
                 "process '%s': no program that matches '%s' has a segment on node %s (does it run there, does "
                 "it use libbezel, has it recorded anything, does it run as the user of that bezeld?)%s",
                 p->name, p->attach, r->e->nodes[p->node].name, and_now);
+        else if (p->attach && pid == 0 && access("/proc/self", F_OK) != 0)
+            console_error(&r->console, "BEZEL-RUN-ATTACH",
+                          "process '%s': no running program is found, as /proc is not mounted here: mount -t proc proc "
+                          "/proc%s",
+                          p->name, and_now);
         else if (p->attach && pid == 0)
             console_error(&r->console, "BEZEL-RUN-ATTACH", "process '%s': no running program matches '%s'%s", p->name,
                           p->attach, and_now);

@@ -114,6 +114,18 @@ static int64_t begun_ago(const struct external *x)
     return ((uint32_t)(x->run_started / CLOCK_MS) - window_birth(x->window)) * (int64_t)CLOCK_MS;
 }
 
+static void note_opening(struct external *x, uint64_t left)
+{
+    if (left)
+        notes_record(x, NULL, (int64_t)x->run_started, "BEZEL-LEFT-BEHIND",
+                     "the window holds %llu packets of another run that were never acknowledged: they are dropped",
+                     (unsigned long long)left);
+    if (procstat_namespace() == 0)
+        notes_record(x, NULL, (int64_t)x->run_started, "BEZEL-NO-PROC",
+                     "there is no /proc of our pid namespace: whether programs recorded besides that were started with "
+                     "an emptied environment is unknown; mount -t proc proc /proc");
+}
+
 int external_open(const struct external_options *options, struct external **out)
 {
     uint64_t left = 0;
@@ -153,10 +165,7 @@ int external_open(const struct external_options *options, struct external **out)
         errno = saved;
         return err;
     }
-    if (left)
-        notes_record(x, NULL, (int64_t)x->run_started, "BEZEL-LEFT-BEHIND",
-                     "the window holds %llu packets of another run that were never acknowledged: they are dropped",
-                     (unsigned long long)left);
+    note_opening(x, left);
     discover_processes(x, (int64_t)x->run_started);
     *out = x;
     return 0;

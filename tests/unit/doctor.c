@@ -28,11 +28,14 @@ static char bezel_dir[PATH_MAX / 2];
  */
 static int policy = SCHED_OTHER; /* by which that process is scheduled */
 static const char *schedstat;    /* what the kernel says of its times; NULL: the truth */
+static bool no_proc;             /* it is not mounted */
 
 enum { NOT_PERMITTED = 125 };
 
-static bool mount_schedstat(void)
+static bool mount_proc(void)
 {
+    if (no_proc)
+        return namespaces_enter() && mount("none", "/proc", "tmpfs", 0, NULL) == 0;
     return !schedstat || (namespaces_enter() && mount(schedstat, "/proc/self/schedstat", NULL, MS_BIND, NULL) == 0);
 }
 
@@ -49,7 +52,7 @@ static int doctor(char *option, char **text)
         const struct sched_param priority = {.sched_priority = policy != SCHED_OTHER};
         if (!freopen(path, "w", stdout) || sched_setscheduler(0, policy, &priority) != 0)
             _exit(127);
-        if (!mount_schedstat())
+        if (!mount_proc())
             _exit(NOT_PERMITTED);
         int code = cmd_doctor(option ? 2 : 1, argv);
         if (sched_getscheduler(0) != policy) /* tried, and not put back */
@@ -205,6 +208,17 @@ TEST_WITH(reset_environment, NULL, a_kernel_that_keeps_no_times_of_threads_is_a_
         expect(EXIT_OK, "remedy: boot with delayacct");
     schedstat = NULL;
     assert_int_equal(unlink(zeros), 0);
+}
+
+TEST_WITH(reset_environment, NULL, a_missing_proc_is_named)
+{
+    char *text;
+    no_proc = true;
+    int code = doctor(NULL, &text);
+    free(text);
+    if (code != NOT_PERMITTED)
+        expect(EXIT_OK, "warning  processes: there is no /proc of this pid namespace");
+    no_proc = false;
 }
 
 TEST_WITH(reset_environment, NULL, json_holds_every_area_and_a_remedy_wherever_one_is_due)
