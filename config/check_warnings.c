@@ -9,17 +9,7 @@
 #include "config/knobs.h"
 #include "config/triggers.h"
 
-#include <fnmatch.h>
 #include <string.h>
-
-/* The first of `patterns` that matches `name`; NULL: none. */
-static const char *find_match(char *const *patterns, const char *name)
-{
-    for (; patterns && *patterns; patterns++)
-        if (fnmatch(*patterns, name, 0) == 0)
-            return *patterns;
-    return NULL;
-}
 
 /* Where a metric names its aspect. */
 static const struct tree *aspect_tree(const struct tree *t)
@@ -60,10 +50,10 @@ static void warn_sampled_metric(struct reader *r, const struct tree *t, const st
 static void warn_blind_aspect(struct reader *r, const struct tree *t, const struct experiment *e,
                               const struct experiment_metric *m, const char *aspect)
 {
-    const char *match = find_match(e->sensing.off, aspect);
+    const char *match = experiment_pattern_of(e->sensing.off, aspect);
     if (triggers_turn_on(e, aspect, !experiment_metric_reads_records(m)))
         return;
-    if (!match && experiment_metric_reads_records(m) && (match = find_match(e->sensing.count, aspect)))
+    if (!match && experiment_metric_reads_records(m) && (match = experiment_pattern_of(e->sensing.count, aspect)))
         reader_warn(r, t,
                     "the metric stays unknown: pattern %s in sensing.aspects.count leaves no records of this aspect",
                     diagnostics_quote(match).s);

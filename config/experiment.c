@@ -327,6 +327,14 @@ void experiment_instance_name(const struct experiment_process *p, uint32_t i, ch
         snprintf(name, size, "%s", p->name);
 }
 
+const char *experiment_pattern_of(char *const *patterns, const char *name)
+{
+    for (; patterns && *patterns; patterns++)
+        if (fnmatch(*patterns, name, 0) == 0)
+            return *patterns;
+    return NULL;
+}
+
 uint32_t experiment_importance(const struct experiment_rule *rules, const char *name)
 {
     int64_t weight = 1;

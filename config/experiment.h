@@ -528,6 +528,10 @@ bool experiment_attaches_on(const struct experiment *e, uint32_t node);
  */
 bool experiment_pattern_ok(const char *pattern);
 
+/** The first of `patterns`, of which NULL is the last, that matches aspect `name`; NULL: none, or `patterns` is. Pure.
+ */
+const char *experiment_pattern_of(char *const *patterns, const char *name);
+
 /** The word of `policy` in files and reports; "?" if there is no such policy. Pure. */
 const char *experiment_policy_word(int policy);
 

@@ -462,12 +462,9 @@ static void check_contradictions(struct reader *r, const struct tree *list, cons
 
 static int file_mode(const struct experiment *e, const char *aspect)
 {
-    int mode = MODE_ON;
-    for (char *const *p = e->sensing.count; p && *p; p++)
-        mode = fnmatch(*p, aspect, 0) == 0 ? MODE_COUNT : mode;
-    for (char *const *p = e->sensing.off; p && *p; p++)
-        mode = fnmatch(*p, aspect, 0) == 0 ? MODE_OFF : mode;
-    return mode;
+    if (experiment_pattern_of(e->sensing.off, aspect))
+        return MODE_OFF;
+    return experiment_pattern_of(e->sensing.count, aspect) ? MODE_COUNT : MODE_ON;
 }
 
 /* Whether the file, or one of the triggers of `may_fire`, has `aspect` recorded as trigger `t` needs it. */

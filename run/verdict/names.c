@@ -161,8 +161,9 @@ static void say_no_time(const struct look *l, struct names_found *found)
              l->field->name, l->aspect->name, l->who->name, none ? "no unit" : "the unit ", none ? "" : unit);
 }
 
-/* Of a metric of one aspect. */
-static bool find_lacking(const struct summary *s, const struct experiment_metric *m, struct names_found *found)
+/* Of a metric of one aspect. `off`: the patterns of those that the file turns off; NULL: none. */
+static bool find_lacking(const struct summary *s, const struct experiment_metric *m, char *const *off,
+                         struct names_found *found)
 {
     char subject[160];
     struct look l = look_for(s, m);
@@ -175,9 +176,14 @@ static bool find_lacking(const struct summary *s, const struct experiment_metric
                  m->aspect);
         return l.attempts == 0;
     }
-    if (l.fits && (!m->field || l.attempts || l.open))
+    bool is_off = l.fits && !l.attempts && experiment_pattern_of(off, m->aspect);
+    if (l.fits && !is_off && (!m->field || l.attempts || l.open))
         return false;
-    if (l.fits) {
+    if (is_off) {
+        found->kind = NAMES_NO_RECORDS;
+        snprintf(found->text, sizeof found->text,
+                 "sensing.aspects.off turns aspect \"%s\" off: nobody counts its records", m->aspect);
+    } else if (l.fits) {
         found->kind = NAMES_NO_RECORDS;
         snprintf(found->text, sizeof found->text,
                  "no process has made a record of aspect \"%s\", which has field \"%s\"", m->aspect, m->field);
@@ -260,12 +266,13 @@ static bool lacks_process(const struct summary *s, const struct experiment_metri
 }
 
 /* Of an interval. */
-static bool find_unmatched(const struct summary *s, const struct experiment_metric *m, struct names_found *found)
+static bool find_unmatched(const struct summary *s, const struct experiment *e, const struct experiment_metric *m,
+                           struct names_found *found)
 {
     const char *as = NULL;
     for (uint32_t i = 0; i < m->interval.count; i++) {
         struct experiment_metric one = {.kind = METRIC_RATE, .aspect = m->interval.aspects[i]};
-        if (find_lacking(s, &one, found) || (m->interval.processes[i] && lacks_process(s, m, i, found)))
+        if (find_lacking(s, &one, e->sensing.off, found) || (m->interval.processes[i] && lacks_process(s, m, i, found)))
             return true;
         for (const struct summary_process *p = s->processes; p < s->processes + s->process_count; p++) {
             const struct dict_aspect *a = dict_aspect_of(p->dict, one.aspect);
@@ -282,11 +289,11 @@ bool names_metric(const struct summary *s, const struct experiment *e, uint32_t 
     if (!has_dictionaries(s))
         return false;
     if (m->kind == METRIC_INTERVAL)
-        return find_unmatched(s, m, found);
+        return find_unmatched(s, e, m, found);
     for (int i = 0; m->operands && i < 2; i++)
         if (names_metric(s, e, (uint32_t)experiment_metric_operand(e, m, i), found))
             return true;
-    return m->aspect && find_lacking(s, m, found);
+    return m->aspect && find_lacking(s, m, e->sensing.off, found);
 }
 
 /* ---- Triggers ---------------------------------------------------------------------------------------------------- */
@@ -297,7 +304,7 @@ bool names_trigger(const struct summary *s, const struct experiment_trigger *t, 
     const struct experiment_records *const of[] = {&t->first, &t->then};
     for (size_t i = 0; i < 2 && has_dictionaries(s); i++) {
         const struct experiment_metric m = {.kind = METRIC_RATE, .aspect = of[i]->aspect, .where = of[i]->where};
-        if (m.aspect && find_lacking(s, &m, found) && found->kind != NAMES_NO_RECORDS)
+        if (m.aspect && find_lacking(s, &m, NULL, found) && found->kind != NAMES_NO_RECORDS)
             return true;
     }
     return false;

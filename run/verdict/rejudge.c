@@ -104,10 +104,11 @@ static bool lacks_all(const struct summary *s, const struct experiment *e, const
                       const char *aspect)
 {
     const struct summary_book *book = summary_book_of(p, aspect);
-    bool off = book && verdict_matches(e->sensing.off, aspect);
+    bool off = book && experiment_pattern_of(e->sensing.off, aspect);
     for (size_t i = 0; book && i < s->note_count && !off; i++)
         off = s->notes[i].node == p->node && verdict_switches(&s->notes[i], "off", aspect);
-    return book && book->stored == 0 && (off || (book->attempts > 0 && !verdict_matches(e->sensing.count, aspect)));
+    return book && book->stored == 0 &&
+           (off || (book->attempts > 0 && !experiment_pattern_of(e->sensing.count, aspect)));
 }
 
 /*
@@ -353,6 +354,9 @@ const char *rejudge_why_not(const struct summary *s, const struct experiment *e,
         return "it is of two metrics";
     if (!m || !m->aspect)
         return "no records tell its value";
+    if (experiment_pattern_of(e->sensing.off, m->aspect) &&
+        !rejudge_is_all(s, g)) /* else replay_find_all_switched() sees it */
+        return "its aspect was off";
     const char *why = l->global ? not_joined(s, e, g) : NULL;
     for (uint32_t node = 0; node < s->node_count && !why; node++)
         if (l->global || node == g->node)

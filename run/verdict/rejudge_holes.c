@@ -59,7 +59,8 @@ static int replay_add_off(const struct replay *r, struct replay_gap *g, uint32_t
 static int replay_find_switched(const struct replay *r, struct replay_gap *g, uint32_t node)
 {
     const char *aspect = r->e.metrics[r->e.limits[g->gap->limit].metric].aspect;
-    int64_t off = verdict_matches(r->e.sensing.off, aspect) ? INT64_MIN : INT64_MAX; /* since when; the latter: on */
+    int64_t off =
+        experiment_pattern_of(r->e.sensing.off, aspect) ? INT64_MIN : INT64_MAX; /* since when; the latter: on */
     int err = 0;
     for (size_t i = 0; i < r->s->note_count && !err; i++) {
         const struct summary_note *n = &r->s->notes[i];

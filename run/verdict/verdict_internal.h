@@ -32,9 +32,6 @@ bool verdict_counts_lost(const struct experiment_metric *m, bool at_most);
 /** Limit `i` is not known to have held, because of a process of `node`; `lasts`: nor does it hold now. */
 void verdict_doubt_on(struct verdict *v, const struct summary *s, uint32_t i, uint32_t node, bool lasts);
 
-/** Whether one of the experiment's patterns, of aspects that are off or only counted, matches `aspect`. NULL: none. */
-bool verdict_matches(char *const *patterns, const char *aspect);
-
 /**
  * Whether a note is about a command by which an operator gave `aspect` mode "on", "count" or "off" (aspect_steering.c):
  * not even counted. One that is cut off may be about any that is off.

@@ -458,14 +458,6 @@ static void judge_stray(struct verdict *v, const struct summary *s, const struct
     }
 }
 
-bool verdict_matches(char *const *patterns, const char *aspect)
-{
-    for (; patterns && *patterns; patterns++)
-        if (fnmatch(*patterns, aspect, 0) == 0)
-            return true;
-    return false;
-}
-
 /*
  * Records of the aspect of metric `m` that process `p` was to record, and those of them that were lost, also since
  * collection was off for a while: a pause, a policy, an operator. What the file does not want is nobody's loss.
@@ -478,7 +470,7 @@ static uint64_t count_missed(const struct summary *s, const struct experiment *e
     if (book)
         sums = verdict_aspect(s, p, book);
     bool is_overwritten = p->overwrites && p->state != PROCESS_RUNNING && sums.rest > 0;
-    uint64_t unwanted = verdict_matches(e->sensing.count, m->aspect) ? sums.off : 0; /* as the file asks */
+    uint64_t unwanted = experiment_pattern_of(e->sensing.count, m->aspect) ? sums.off : 0; /* as the file asks */
     *produced = sums.attempts - unwanted;
     return sums.full + sums.window + sums.spool + sums.no_ring + sums.reducer +
            (is_overwritten ? (uint64_t)sums.rest : 0) + sums.off - unwanted;

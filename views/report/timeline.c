@@ -62,9 +62,20 @@ static bool is_chosen(const struct report *r, uint32_t i)
     return i < e->limit_count && e->limits[i].metric != LIMIT_ON_SENSOR_CPU && e->metrics[e->limits[i].metric].where;
 }
 
+/* Whether limit `i` is on an aspect that the file turns off. */
+static bool is_off(const struct report *r, uint32_t i)
+{
+    const struct experiment *e = r->experiment;
+    const struct experiment_metric *m =
+        i < e->limit_count && e->limits[i].metric != LIMIT_ON_SENSOR_CPU ? &e->metrics[e->limits[i].metric] : NULL;
+    return m && m->aspect && experiment_pattern_of(e->sensing.off, m->aspect);
+}
+
 static const char *gap_cause(const struct report *r, const struct history_gap *g)
 {
     const char *noted = noted_cause(r, g);
+    if (is_off(r, g->limit))
+        return "sensing.aspects.off turns its aspect off";
     if (g->early)
         return "programs had recorded before bezel-resmgr judged it";
     if (g->late)
