@@ -216,6 +216,12 @@ static bool lacks_links(int sys)
 int rundir_point_latest(const struct rundir *run)
 {
     int err = replace_latest(run);
+    if (err && errno == EISDIR) {
+        log_warn("BEZEL-RUN-LATEST",
+                 "%.*s/latest is a folder that Bezel did not make, and stays: commands without a run do not find %s",
+                 (int)(strrchr(run->path, '/') - run->path), run->path, run->path);
+        return 0;
+    }
     if (err && lacks_links(errno)) {
         const char *name = strrchr(run->path, '/') + 1;
         char runs[PATH_MAX + 32];

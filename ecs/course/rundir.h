@@ -49,7 +49,8 @@ int rundir_make(const char *runs, const char *experiment, const char *text, size
 
 /**
  * Points `<runs>/latest` to the run, atomically; once it is marked as running and has its database, since who followed
- * the link before would find a run that was killed. Returns 0, or an error, logged to stderr.
+ * the link before would find a run that was killed. A folder of that name stays, after a warning. Returns 0, or an
+ * error, logged to stderr.
  */
 int rundir_point_latest(const struct rundir *run) BEZEL_MUST_CHECK;
 

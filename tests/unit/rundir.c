@@ -72,6 +72,11 @@ TEST(runs_of_the_same_second_get_names_of_their_own_and_latest_is_the_newest)
     assert_int_equal(rundir_find(run[0].path, runs, path, sizeof path), 0);
     assert_string_equal(path, run[0].path);
     assert_int_equal(rundir_find("/nonexistent", runs, path, sizeof path), BEZEL_ENOENT);
+    snprintf(path, sizeof path, "%s/latest", runs);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0); /* somebody else's: no run fails for it */
+    assert_int_equal(rundir_point_latest(&run[2]), 0);
+    assert_int_equal(rmdir(path), 0);
     for (int i = 0; i < 3; i++)
         rundir_close(&run[i]);
 }
