@@ -84,6 +84,46 @@ TEST(what_is_too_long_outside_of_violations_is_not_slow)
     why_free(&a);
 }
 
+/* The report's table and the collector know a time that is longer than the window, and so does this. */
+TEST(a_time_that_is_longer_than_the_window_is_the_slowest)
+{
+    static const uint8_t id[16] = "a run's identity";
+    static const struct dict_aspect
+        in = {.name = "in", .kind = DICT_EVENT, .field_count = 1, .fields = {{DICT_INT64, "n", "", ""}}},
+        out = {.name = "out", .kind = DICT_EVENT, .field_count = 1, .fields = {{DICT_INT64, "n", "", ""}}};
+    static char first_name[] = "in", last_name[] = "out", match[] = "n", *aspects[] = {first_name, last_name};
+    const struct experiment_metric m = {
+        .kind = METRIC_INTERVAL,
+        .window = 100 * MS,
+        .interval = {.count = 2, .aspects = aspects, .match = match, .statistic = METRIC_MAX, .memory = 16}};
+    char run[SCRATCH_PATH + 16];
+    struct why_answer a;
+    struct why_question q = {.of = WHY_INTERVAL,
+                             .limit = "through <= 1 s",
+                             .aspect = "out",
+                             .interval = &m,
+                             .wait = CLOCK_S,
+                             .share = 1,
+                             .from = INT64_MIN,
+                             .until = INT64_MAX};
+    struct fake_sensor *f = fake_new("desk", id, 1);
+    snprintf(run, sizeof run, "%s/long", scratch_dir);
+    assert_int_equal(mkdir(run, 0777), 0);
+    fake_add_process(f, "app", 100, ROLE_SUT);
+    uint32_t first = fake_add_aspect_like(f, 0, &in), last = fake_add_aspect_like(f, 0, &out);
+    for (uint64_t i = 0; i < 3; i++) {
+        fake_cut_one(f, 0, 0, first, (const uint64_t[]){i});
+        f->processes[0]->rings[0].time += i == 1 ? 300 * MS : MS;
+        fake_cut_one(f, 0, 0, last, (const uint64_t[]){i});
+    }
+    assert_int_equal(stored_whole(run, f), 0);
+    fake_free(f);
+    assert_int_equal(why_read(run, &q, &a), 0);
+    assert_int_equal(a.choice.count, 3);
+    assert_true(a.choice.slow[0].until - a.choice.slow[0].from >= 300 * MS);
+    why_free(&a);
+}
+
 /* Of the instances that are stored it is said that there may be more, if records were lost where they are. */
 TEST(what_was_lost_may_have_been_instances)
 {

@@ -58,6 +58,7 @@ struct why_question {
     const char *where;          /* a condition that the records meet; NULL: all */
     enum why_between between;   /* WHY_GAP */
     const struct experiment_metric *interval;
+    int64_t wait; /* WHY_INTERVAL: ns that its last record may come behind the window of the metric (order.wait) */
     double share; /* as in struct slow_choice, as the next one */
     int64_t beyond;
     int64_t from, until;    /* ns of the run's time: instances that end from then on, and before then */

@@ -84,7 +84,8 @@ static const char *ask(struct why_question *q, const struct experiment_limit *l,
 
 void why_ask(struct why_limits *w, const struct experiment *e, const struct experiment_limit *l, double share)
 {
-    struct why_question q = {.limit = l->text, .share = share, .from = INT64_MIN, .until = INT64_MAX};
+    struct why_question q = {
+        .limit = l->text, .share = share, .from = INT64_MIN, .until = INT64_MAX, .wait = e->order.wait};
     const struct experiment_metric *m = l->metric < 0 ? NULL : &e->metrics[l->metric];
     const char *why = m ? ask(&q, l, m) : "it is about the monitor: `bezel report --all` has its costs";
     q.where = m ? m->where : NULL;

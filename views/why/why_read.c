@@ -251,7 +251,7 @@ int why_read(const char *run, const struct why_question *q, struct why_answer *a
     if (q->of == WHY_PATH)
         return why_read_path(run, a);
     struct why_find f = {.a = a, .q = &a->question, .now = INT64_MIN};
-    int err = q->of == WHY_INTERVAL ? interval_new(q->interval, 0, &f.interval) : 0;
+    int err = q->of == WHY_INTERVAL ? interval_new(q->interval, q->wait, &f.interval) : 0;
     if (f.interval)
         interval_tell(f.interval, take_time, &f);
     if (!err)
