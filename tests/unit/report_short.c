@@ -291,6 +291,35 @@ TEST(the_short_text_leaves_out_what_explains_nothing)
     free(text);
 }
 
+/* Triggers on records and histograms look at none that expired, and say so, not that there were none. */
+TEST(who_ignores_expired_records_says_so)
+{
+    struct builtin_trigger counts[2] = {{.trigger = 0}, {.trigger = 1}};
+    struct experiment_trigger triggers[2] = {
+        {.when = (char[]){"any frame_shown"}, .condition = WHEN_RECORD, .first.aspect = (char[]){"frame_shown"}},
+        {.when = (char[]){"any other"}, .condition = WHEN_RECORD, .first.aspect = (char[]){"other"}}};
+    struct sample s;
+    sample_troubled(&s);
+    s.summary.watched = counts;
+    s.summary.watched_count = 2;
+    s.experiment.triggers = triggers;
+    s.experiment.trigger_count = 2;
+    s.metrics[0].kind = METRIC_HISTOGRAM;
+    char *text = report_written(&s, REPORT_DIRECTORY, report_text, false, true);
+    assert_non_null(strstr(text, "never fired: all that was seen of its aspect had expired (sensing.expire)\n"));
+    assert_non_null(strstr(text, "never fired: no record of its aspect was seen\n"));
+    assert_non_null(strstr(text, "  12 of 301 records of frame_shown had expired (sensing.expire): triggers on records "
+                                 "ignore them.\n"));
+    assert_non_null(strstr(text, "\nHistograms\n  12 of 301 records of frame_shown had expired (sensing.expire): they "
+                                 "are not counted here.\n"));
+    free(text);
+    triggers[0].condition = WHEN_SILENT; /* counters tell of it */
+    s.summary.judged_anew = true;
+    text = report_written(&s, REPORT_DIRECTORY, report_text, false, true);
+    assert_null(strstr(text, "had expired (sensing"));
+    free(text);
+}
+
 /* However far the window reaches back: before the first record there is nothing. */
 TEST(commands_around_a_violation_begin_with_the_records)
 {

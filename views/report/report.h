@@ -159,6 +159,13 @@ void report_json_remedies(const struct report *r, struct json *j);
 /** What expired from the store of all processes of `role`. */
 struct summary_expired report_expired_from_store(const struct report *r, enum message_role role);
 
+/** How many records of `aspect` expired, of *taken; of all processes. `aspect` may be NULL. */
+int64_t report_expired_of(const struct report *r, const char *aspect, int64_t *taken);
+
+/** Adds a line for each aspect that is read, and of which records expired: `ignored` says by what they were. */
+typedef bool report_reads(const struct experiment *e, const char *aspect);
+void report_expired_lines(struct rows *w, report_reads *reads, const char *ignored);
+
 /** Text: the columns that name a process and an aspect of it. */
 void report_process_columns(struct rows *w, const struct report *r, const struct summary_process *p,
                             const struct summary_book *b);

@@ -173,6 +173,40 @@ const struct rows_section report_expired = {
     .remark = "Expired records were older than their bound when taken from their "
               "rings. They are stored, but not used for control."};
 
+int64_t report_expired_of(const struct report *r, const char *aspect, int64_t *taken)
+{
+    int64_t expired = 0;
+    *taken = 0;
+    for (size_t i = 0; aspect && i < r->summary->expired_count; i++) {
+        const struct builtin_expired *x = &r->summary->expired[i];
+        bool is = strcmp(x->aspect, aspect) == 0;
+        *taken += is ? x->taken : 0;
+        expired += is ? x->expired : 0;
+    }
+    return expired;
+}
+
+/* Whether an earlier one is of the same aspect. */
+static bool is_repeated(const struct summary *s, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(s->expired[k].aspect, s->expired[i].aspect) == 0)
+            return true;
+    return false;
+}
+
+void report_expired_lines(struct rows *w, report_reads *reads, const char *ignored)
+{
+    const struct report *r = w->report;
+    for (size_t i = 0; i < r->summary->expired_count; i++) {
+        const char *aspect = r->summary->expired[i].aspect;
+        int64_t taken, expired = report_expired_of(r, aspect, &taken);
+        if (expired > 0 && !is_repeated(r->summary, i) && reads(r->experiment, aspect))
+            rows_line(w, "%s of %s records of %s had expired (sensing.expire): %s.", number_signed(expired).s,
+                      number_signed(taken).s, aspect, ignored);
+    }
+}
+
 /* ---- Setpoints of the resource manager, on each node ------------------------------------------------------------- */
 
 static void setpoints_row(struct rows *w, const struct report *r, const void *item)

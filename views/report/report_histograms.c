@@ -136,8 +136,20 @@ static uint64_t reduced_of(const struct report *r, const char *aspect)
     return sum;
 }
 
+static bool histograms_read(const struct experiment *e, const char *aspect)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < e->metric_count; i++)
+        any |= e->metrics[i].kind == METRIC_HISTOGRAM && strcmp(e->metrics[i].aspect, aspect) == 0;
+    return any;
+}
+
 static void print_cut(const struct report *r, FILE *out)
 {
+    struct rows w = {.report = r, .bare = true};
+    if (!r->summary->judged_anew)
+        report_expired_lines(&w, histograms_read, "they are not counted here");
+    rows_print_table(&w, out);
     for (uint32_t i = 0; r->summary->judged_anew && i < r->experiment->metric_count; i++) {
         const struct experiment_metric *m = &r->experiment->metrics[i];
         uint64_t reduced = m->kind == METRIC_HISTOGRAM ? reduced_of(r, m->aspect) : 0;

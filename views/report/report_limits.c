@@ -247,26 +247,12 @@ static bool reads_aspect(const struct experiment *e, int metric, const char *asp
                            reads_aspect(e, experiment_metric_operand(e, m, 1), aspect));
 }
 
-/* Records of the `i`-th that the limits of the run ignored, though they are stored; once for each aspect. */
-static void add_expired(struct rows *w, const struct report *r, size_t i)
+static bool limits_read(const struct experiment *e, const char *aspect)
 {
-    const struct experiment *e = r->experiment;
-    const char *aspect = r->summary->expired[i].aspect;
-    int64_t taken = 0, expired = 0;
-    bool is_read = false;
-    for (size_t k = 0; k < r->summary->expired_count; k++) {
-        const struct builtin_expired *x = &r->summary->expired[k];
-        bool is = strcmp(x->aspect, aspect) == 0;
-        if (is && k < i)
-            return;
-        taken += is ? x->taken : 0;
-        expired += is ? x->expired : 0;
-    }
-    for (uint32_t k = 0; k < e->limit_count; k++)
-        is_read |= reads_aspect(e, e->limits[k].metric, aspect);
-    if (is_read && expired > 0)
-        rows_line(w, "%s of %s records of %s had expired (sensing.expire): limits ignore them, but for their number.",
-                  number_signed(expired).s, number_signed(taken).s, aspect);
+    bool any = false;
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        any |= reads_aspect(e, e->limits[i].metric, aspect);
+    return any;
 }
 
 /* Why limits are not known to have held that the first sentence has no room for. */
@@ -296,8 +282,8 @@ static void print_bases(const struct report *r, FILE *out)
         add_bases(&w, r, i);
     for (size_t i = 0; i < r->verdict->limit_count; i++)
         add_unsampled(&w, r, i);
-    for (size_t i = 0; i < r->summary->expired_count && !r->summary->judged_anew; i++)
-        add_expired(&w, r, i);
+    if (!r->summary->judged_anew)
+        report_expired_lines(&w, limits_read, "limits ignore them, but for their number");
     rows_print_table(&w, out);
 }
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- What a trigger did ------------------------------------------------------------------------------------------ */
 
@@ -51,9 +52,33 @@ static int64_t latency_at(const struct tally *t, double share)
     return t->latencies ? t->latencies[number > 0 ? number - 1 : 0] : 0;
 }
 
+/* A silence is known by counters. */
+static bool reads_aspect(const struct experiment_trigger *of, const char *aspect)
+{
+    const char *first = of->first.aspect, *then = of->then.aspect;
+    return of->condition != WHEN_SILENT &&
+           ((first && strcmp(first, aspect) == 0) || (then && strcmp(then, aspect) == 0));
+}
+
+static bool triggers_read(const struct experiment *e, const char *aspect)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < e->trigger_count; i++)
+        any |= reads_aspect(&e->triggers[i], aspect);
+    return any;
+}
+
+static void print_expired(const struct report *r, FILE *out)
+{
+    struct rows w = {.report = r, .bare = true};
+    report_expired_lines(&w, triggers_read, "triggers on records ignore them");
+    rows_print_table(&w, out);
+}
+
 /* What is known of a trigger that has not fired. */
 static const char *silence_of(const struct report *r, const struct experiment_trigger *of, const struct tally *t)
 {
+    int64_t taken;
     if (t->nodes == 0 && r->verdict->run == RUN_RUNNING)
         return "has not fired so far";
     if (t->nodes == 0)
@@ -61,7 +86,9 @@ static const char *silence_of(const struct report *r, const struct experiment_tr
     if (t->looked == 0 && of->condition == WHEN_VIOLATED)
         return "never fired: its limit was never known";
     if (t->looked == 0 && of->condition != WHEN_SILENT) /* counters tell of a silence as well */
-        return "never fired: no record of its aspect was seen";
+        return report_expired_of(r, of->first.aspect, &taken) + report_expired_of(r, of->then.aspect, &taken) > 0
+                   ? "never fired: all that was seen of its aspect had expired (sensing.expire)"
+                   : "never fired: no record of its aspect was seen";
     return t->nodes < r->summary->node_count
                ? "never fired, as far as is known: not all nodes have recorded their counts"
                : "never fired";
@@ -100,6 +127,7 @@ const struct rows_section report_triggers = {
     .title = "Triggers",
     .key = "triggers",
     .add = add_triggers,
+    .text = print_expired,
     .remark = "Latency: from the record, or from when a violation or silence had lasted long enough, until the node's "
               "actions were done: the median, and what 99 % of the firings do not exceed. Where the limit is on an "
               "interval, from the newest record of its value, over collector and manager.",
