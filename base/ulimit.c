@@ -107,3 +107,17 @@ int ulimit_check_file_size(uint64_t bytes)
     errno = EFBIG;
     return BEZEL_ESYS;
 }
+
+int ulimit_check_stack(uint64_t bytes)
+{
+    rlim_t value;
+    if (!is_bounded(RLIMIT_STACK, &value) || value >= bytes)
+        return 0;
+    log_error(
+        "BEZEL-LIMIT-STACK",
+        "this process may have a stack of %s (ulimit -s), and needs %s: raise the limit, for example with `ulimit "
+        "-s 8192`",
+        units_bytes(value).s, units_bytes(bytes).s);
+    errno = ENOMEM;
+    return BEZEL_ESYS;
+}

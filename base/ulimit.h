@@ -29,4 +29,7 @@ bool ulimit_covers_clients(unsigned clients, unsigned others);
 /** Whether this process may write a file of `bytes`; returns as ulimit_check_files(). */
 int ulimit_check_file_size(uint64_t bytes) BEZEL_MUST_CHECK;
 
+/** Whether its first thread may have a stack of `bytes`; returns as ulimit_check_files(). */
+int ulimit_check_stack(uint64_t bytes) BEZEL_MUST_CHECK;
+
 #endif

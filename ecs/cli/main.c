@@ -46,7 +46,8 @@ static const struct {
 
 enum {
     COMMANDS = sizeof commands / sizeof *commands,
-    COMMAND_FILES = 16, /* open at once, by most commands; `run` needs more, and checks that itself */
+    COMMAND_FILES = 16,        /* open at once, by most commands; `run` needs more, and checks that itself */
+    COMMAND_STACK = 256 << 10, /* `why` needs the most, some 210 KiB */
 };
 
 static void usage(FILE *out)
@@ -82,7 +83,9 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)
-            return ulimit_check_files(COMMAND_FILES) == 0 ? commands[i].run(argc - 1, argv + 1) : EXIT_FAILED;
+            return ulimit_check_files(COMMAND_FILES) == 0 && ulimit_check_stack(COMMAND_STACK) == 0
+                       ? commands[i].run(argc - 1, argv + 1)
+                       : EXIT_FAILED;
     if (*name)
         fprintf(stderr, "bezel: there is no command '%s'\n\n", name);
     usage(stderr);

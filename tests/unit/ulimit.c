@@ -76,6 +76,13 @@ TEST(too_low_a_limit_is_found_before_it_hurts)
     assert_string_equal(log_last_error(), "this process may write files of 1.00 MiB (ulimit -f), and needs 17.0 MiB: "
                                           "raise the limit, for example with `ulimit -f unlimited`");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    before = limited(RLIMIT_STACK, 1 << 20);
+    assert_int_equal(ulimit_check_stack(1 << 20), 0);
+    log_forget_error();
+    assert_int_equal(ulimit_check_stack(2 << 20), BEZEL_ESYS);
+    assert_string_equal(log_last_error(), "this process may have a stack of 1.00 MiB (ulimit -s), and needs 2.00 MiB: "
+                                          "raise the limit, for example with `ulimit -s 8192`");
+    assert_int_equal(setrlimit(RLIMIT_STACK, &before), 0);
 }
 
 TEST(the_limit_of_open_files_is_raised_to_the_hard_one)
