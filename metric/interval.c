@@ -16,11 +16,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { NONE = UINT32_MAX, GRAINS = 64, END_SLOTS = 2 * INTERVAL_ENDS_MAX };
 enum { AHEAD = 8, LATER = 4 }; /* records, and entries to be forgotten, whose memory is fetched before they are due */
-enum { OF_INTEGER = 1, OF_FLOAT, OF_TEXT, KINDS = 4 };
 
 /* A record. */
 struct mark {
@@ -80,43 +78,9 @@ struct interval {
     uint32_t most_answers;
     struct interval_counts counts;
     interval_told *told;
+    interval_forgot *forgot;
     void *context;
 };
-
-/* ---- Keys -------------------------------------------------------------------------------------------------------- */
-
-/* One-to-one: neighbours become strangers. */
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    x = (x ^ x >> 29) * UINT64_C(0xa0761d6478bd642f);
-    return x ^ x >> 32;
-}
-
-struct interval_key interval_key_of_integer(int64_t value)
-{
-    return (struct interval_key){mix((uint64_t)value), OF_INTEGER};
-}
-
-struct interval_key interval_key_of_float(double value)
-{
-    uint64_t bits;
-    double number = value == 0 ? 0 : value; /* -0.0 equals 0.0 */
-    memcpy(&bits, &number, sizeof bits);
-    return (struct interval_key){mix(bits), isnan(value) ? 0 : OF_FLOAT};
-}
-
-struct interval_key interval_key_of_text(const char *text, size_t length)
-{
-    uint64_t a = length, b = ~(uint64_t)length;
-    for (size_t at = 0; at < length; at += 8) {
-        uint64_t word = 0;
-        memcpy(&word, text + at, length - at < 8 ? length - at : 8);
-        a = mix(a ^ word);
-        b = mix(b + word * UINT64_C(0x9e3779b97f4a7c15));
-    }
-    return (struct interval_key){a, (uint32_t)(b / KINDS) * KINDS + OF_TEXT};
-}
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
@@ -173,6 +137,11 @@ void interval_tell(struct interval *in, interval_told *told, void *context)
 {
     in->told = told;
     in->context = context;
+}
+
+void interval_tell_late(struct interval *in, interval_forgot *forgot)
+{
+    in->forgot = forgot;
 }
 
 static void free_series(struct series *s)
@@ -417,6 +386,17 @@ static bool is_near(const struct interval *in, int64_t forgotten, int64_t time)
     return forgotten >= saturate_sub(time, in->reach);
 }
 
+static void count_forgotten(struct interval *in, const struct entry *e, const struct mark *m, enum interval_cause cause)
+{
+    bool end = is_end(in, m);
+    (end ? in->counts.ends : in->counts.beginnings)[cause]++;
+    if (cause == INTERVAL_LATE && in->forgot)
+        in->forgot(
+            in->context,
+            &(struct interval_event){
+                m->position, e->key, m->source, m->clock, end ? in->ends[m->series] : 0, m->own, {m->time, m->bound}});
+}
+
 static void forget_beginning(struct interval *in, const struct entry *e, const struct mark *m, bool evicted)
 {
     int64_t *latest = evicted ? &in->evicted : &in->late;
@@ -428,7 +408,7 @@ static void forget_beginning(struct interval *in, const struct entry *e, const s
                                     ? INTERVAL_LOST
                                 : evicted ? INTERVAL_EVICTED
                                           : INTERVAL_LATE;
-    in->counts.beginnings[cause]++;
+    count_forgotten(in, e, m, cause);
 }
 
 static void forget_end(struct interval *in, const struct entry *e, const struct mark *m, bool evicted)
@@ -442,7 +422,7 @@ static void forget_end(struct interval *in, const struct entry *e, const struct 
         cause = INTERVAL_LOST;
     else if (evicted || is_near(in, in->evicted, m->time))
         cause = INTERVAL_EVICTED;
-    in->counts.ends[cause]++;
+    count_forgotten(in, e, m, cause);
 }
 
 static void free_mark(struct interval *in, uint32_t at)

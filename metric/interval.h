@@ -128,6 +128,15 @@ void interval_free(struct interval *i);
 /** Before the first record: `told` is to be called, with `context`. */
 void interval_tell(struct interval *i, interval_told *told, void *context);
 
+/**
+ * Called for each record that is forgotten as INTERVAL_LATE, of position 0 or the last one: a counterpart that it may
+ * have was more than `window` + `wait` away.
+ */
+typedef void interval_forgot(void *context, const struct interval_event *event);
+
+/** Likewise, behind interval_tell() and with its context. */
+void interval_tell_late(struct interval *i, interval_forgot *forgot);
+
 /** Takes in a record that came at `now`, ns of the run's time, which does not go back. */
 void interval_add(struct interval *i, const struct interval_event *event, int64_t now);
 

@@ -4,6 +4,7 @@
 
 #include "base/grow.h"
 #include "base/saturate.h"
+#include "metric/interval_late.h"
 #include "run/model/interval_records.h"
 #include "run/rundb/rundb_live.h"
 
@@ -14,12 +15,19 @@
 
 enum { VALUES_MEMORY = 64 << 20 /* bytes for the times of all metrics */ };
 
+/* What is kept of a metric. */
+struct matched {
+    struct interval *by; /* NULL: it is no interval */
+    struct interval_late *late;
+    uint64_t paired; /* by the latter */
+    int64_t since;   /* interval_reading_since() */
+};
+
 struct interval_reading {
     const struct experiment *experiment;
     const struct interval_losses *losses;
-    struct interval **of; /* by metric; NULL where that is no interval */
-    int64_t *since;       /* by metric: interval_reading_since() */
-    uint32_t metric;      /* whose records are taken now */
+    struct matched *of; /* by metric */
+    uint32_t metric;    /* whose records are taken now */
     struct interval_times times;
     int64_t *latest; /* by stream: the time of its latest record */
     size_t streams;
@@ -37,22 +45,32 @@ static void take_time(void *context, const struct interval_time *time)
         r->short_of_memory = true;
 }
 
+static void take_late(void *context, const struct interval_event *forgotten)
+{
+    struct interval_reading *r = context;
+    struct interval_time time;
+    if (!interval_late_take(r->of[r->metric].late, forgotten, &time))
+        return;
+    take_time(r, &time);
+    r->of[r->metric].paired++;
+}
+
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
 struct interval *interval_reading_of(const struct interval_reading *r, uint32_t metric)
 {
-    return r->of[metric];
+    return r->of[metric].by;
 }
 
 int64_t interval_reading_since(const struct interval_reading *r, uint32_t metric)
 {
-    return r->since[metric];
+    return r->of[metric].since;
 }
 
 bool interval_reading_wants(const struct interval_reading *r, const struct dict_aspect *a)
 {
     for (uint32_t i = 0; i < r->experiment->metric_count; i++)
-        if (r->of[i] && experiment_metric_is_of(&r->experiment->metrics[i], a->name))
+        if (r->of[i].by && experiment_metric_is_of(&r->experiment->metrics[i], a->name))
             return true;
     return false;
 }
@@ -67,15 +85,15 @@ static void lose(struct interval_reading *r, const struct model_process *p, int6
         bool timed = from != INT64_MIN || until != INT64_MAX;
         uint64_t lost = r->losses->lost(r->losses->of, p->row, m->interval.aspects[i], timed);
         if (lost > 0)
-            interval_lost(r->of[r->metric], i, interval_end_of(m, p), from, until, timed && count < lost ? count : lost,
-                          r->now);
+            interval_lost(r->of[r->metric].by, i, interval_end_of(m, p), from, until,
+                          timed && count < lost ? count : lost, r->now);
     }
 }
 
 void interval_reading_begin(struct interval_reading *r, const struct model *m)
 {
     for (r->metric = 0; r->metric < r->experiment->metric_count; r->metric++)
-        for (const struct model_node *n = m->nodes; r->of[r->metric] && n; n = n->next)
+        for (const struct model_node *n = m->nodes; r->of[r->metric].by && n; n = n->next)
             for (const struct model_process *p = n->processes; p; p = p->next)
                 lose(r, p, INT64_MIN, INT64_MAX, 0);
 }
@@ -101,13 +119,13 @@ static void take_record(struct interval_reading *r, const struct record_item *it
     struct interval_part part = interval_part_of(m, item->process->name, item->aspect);
     if (part.has != INTERVAL_HAS_PART)
         return;
-    int64_t *since = &r->since[r->metric];
+    int64_t *since = &r->of[r->metric].since;
     if (part.position + 1 == m->interval.count)
         *since = INT64_MAX;
     else if (part.position == 0 && item->at.ns < *since)
         *since = item->at.ns;
     struct interval_event e = interval_event_of(m, &part, item->process, item->r, item->at);
-    interval_add(r->of[r->metric], &e, r->now);
+    interval_add(r->of[r->metric].by, &e, r->now);
 }
 
 bool interval_reading_take(struct interval_reading *r, const struct record_item *item)
@@ -118,9 +136,9 @@ bool interval_reading_take(struct interval_reading *r, const struct record_item 
     r->now = item->at.ns > r->now ? item->at.ns : r->now;
     r->records += item->r != NULL;
     for (r->metric = 0; r->metric < r->experiment->metric_count; r->metric++)
-        if (r->of[r->metric] && item->r)
+        if (r->of[r->metric].by && item->r)
             take_record(r, item);
-        else if (r->of[r->metric])
+        else if (r->of[r->metric].by)
             lose(r, item->process, before, item->at.ns, item->lost);
     return !r->short_of_memory;
 }
@@ -129,13 +147,28 @@ bool interval_reading_take(struct interval_reading *r, const struct record_item 
 
 static void free_reading(struct interval_reading *r)
 {
-    for (uint32_t i = 0; r->of && i < r->experiment->metric_count; i++)
-        interval_free(r->of[i]);
+    for (uint32_t i = 0; r->of && i < r->experiment->metric_count; i++) {
+        interval_free(r->of[i].by);
+        interval_late_free(r->of[i].late);
+    }
     interval_times_free(&r->times);
     free(r->of);
-    free(r->since);
     free(r->latest);
     free(r);
+}
+
+static int begin_metric(struct interval_reading *r, const struct experiment_metric *metric, struct matched *m)
+{
+    m->since = INT64_MAX;
+    if (metric->kind != METRIC_INTERVAL)
+        return 0;
+    int err = interval_new(metric, r->experiment->order.wait, &m->by);
+    err = err ? err : interval_late_new(metric->interval.memory, &m->late);
+    if (err)
+        return err;
+    interval_tell(m->by, take_time, r);
+    interval_tell_late(m->by, take_late);
+    return 0;
 }
 
 struct interval_reading *interval_reading_new(const struct experiment *e, const struct interval_losses *losses)
@@ -147,18 +180,10 @@ struct interval_reading *interval_reading_new(const struct experiment *e, const 
                                    .losses = losses,
                                    .now = INT64_MIN,
                                    .times = {.memory = VALUES_MEMORY},
-                                   .of = calloc(e->metric_count + 1, sizeof *r->of),
-                                   .since = malloc((e->metric_count + 1) * sizeof *r->since)};
-    r->short_of_memory = !r->of || !r->since;
-    for (uint32_t i = 0; !r->short_of_memory && i < e->metric_count; i++) {
-        r->since[i] = INT64_MAX;
-        if (e->metrics[i].kind == METRIC_INTERVAL) {
-            if (interval_new(&e->metrics[i], e->order.wait, &r->of[i]) != 0)
-                r->short_of_memory = true;
-            else
-                interval_tell(r->of[i], take_time, r);
-        }
-    }
+                                   .of = calloc(e->metric_count + 1, sizeof *r->of)};
+    r->short_of_memory = !r->of;
+    for (uint32_t i = 0; !r->short_of_memory && i < e->metric_count; i++)
+        r->short_of_memory = begin_metric(r, &e->metrics[i], &r->of[i]) != 0;
     if (!r->short_of_memory)
         return r;
     free_reading(r);
@@ -175,16 +200,29 @@ static int by_place(const void *a, const void *b)
     return (x->part + 1) % INTERVAL_PARTS < (y->part + 1) % INTERVAL_PARTS ? -1 : 1;
 }
 
+/* Behind the end, all that is still remembered may be half of a pair that was too long. */
+static void pair_late(struct matched *m, struct interval_counts *counts)
+{
+    uint64_t before = m->paired;
+    interval_advance(m->by, INT64_MAX);
+    counts->matched += m->paired;
+    counts->beginnings[INTERVAL_LATE] -= m->paired;
+    counts->ends[INTERVAL_LATE] -= before;
+    counts->waiting -= m->paired - before;
+}
+
 static void finish(struct interval_reading *r, int64_t ended, struct interval_counts *counts)
 {
-    for (r->metric = 0; r->metric < r->experiment->metric_count; r->metric++)
-        if (r->of[r->metric]) {
-            interval_finish(r->of[r->metric], r->now);
-            if (ended > INT64_MIN) /* nothing waits for nodes that are late */
-                interval_advance(r->of[r->metric],
-                                 saturate_add(ended > r->now ? ended : r->now, r->experiment->order.wait));
-            counts[r->metric] = interval_counts(r->of[r->metric]);
-        }
+    for (r->metric = 0; r->metric < r->experiment->metric_count; r->metric++) {
+        struct matched *m = &r->of[r->metric];
+        if (!m->by)
+            continue;
+        interval_finish(m->by, r->now);
+        if (ended > INT64_MIN) /* nothing waits for nodes that are late */
+            interval_advance(m->by, saturate_add(ended > r->now ? ended : r->now, r->experiment->order.wait));
+        counts[r->metric] = interval_counts(m->by);
+        pair_late(m, &counts[r->metric]);
+    }
 }
 
 static int give(struct interval_reading *r, int64_t ended, struct interval_table *t)

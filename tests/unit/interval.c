@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Times between records: what belongs together, what is counted, what is known of the statistic. */
-#include "metric/interval.h"
+#include "metric/interval_late.h"
 
 #include "base/clock.h"
 #include "metric/statistic.h"
@@ -26,6 +26,34 @@ static void begin(uint32_t positions, enum experiment_metric_kind statistic)
         .window = 10 * CLOCK_S,
         .interval = {.count = positions, .memory = EXPERIMENT_MATCH_MEMORY_MIN, .statistic = statistic}};
     assert_int_equal(interval_new(&metric, CLOCK_S, &in), 0);
+}
+
+/* What interval_tell_late() gives is paired here. */
+static struct interval_late *too_long;
+static struct interval_time pairs[4];
+static int pair_count;
+
+static void take_late(void *context, const struct interval_event *e)
+{
+    (void)context;
+    pair_count += interval_late_take(too_long, e, &pairs[pair_count]);
+}
+
+static void begin_late(void)
+{
+    begin(2, METRIC_MAX);
+    assert_int_equal(interval_late_new(2, &too_long), 0);
+    interval_tell_late(in, take_late);
+    pair_count = 0;
+}
+
+static int end_late(void **state)
+{
+    interval_late_free(too_long);
+    interval_free(in);
+    in = NULL;
+    (void)state;
+    return 0;
 }
 
 static int end(void **state)
@@ -404,4 +432,43 @@ TEST_WITH(NULL, end, a_record_without_a_value_of_the_field_leaves_it_open)
         if (position == 0)
             end(NULL);
     }
+}
+
+/* The window is 10 s, and records may come a second later. */
+TEST_WITH(NULL, end_late, a_time_that_is_too_long_is_known_behind_the_run)
+{
+    begin_late();
+    add(0, 1, 0, 0);
+    add(1, 1, 3, 20 * CLOCK_S);
+    interval_advance(in, NOW + 40 * CLOCK_S);
+    assert_true(pair_count == 1 && pairs[0].took.ns == 20 * CLOCK_S && pairs[0].took.bound == 200);
+    assert_true(pairs[0].part == INTERVAL_WHOLE && pairs[0].from.source == 0 && pairs[0].to.source == 3);
+    struct interval_counts c = interval_counts(in);
+    assert_true(c.matched == 0 && c.beginnings[INTERVAL_LATE] == 1 && c.ends[INTERVAL_LATE] == 1);
+}
+
+/* Numbers that begin again, and records that were lost: the end has, or may have, a nearer beginning. */
+TEST_WITH(NULL, end_late, an_end_with_a_nearer_beginning_is_not_late)
+{
+    begin_late();
+    add(0, 1, 0, 0);
+    add(0, 1, 0, 20 * CLOCK_S);
+    add(1, 1, 3, 21 * CLOCK_S);
+    interval_lost(in, 0, 0, NOW + 40 * CLOCK_S, NOW + 41 * CLOCK_S, 1, NOW + 41 * CLOCK_S);
+    add(1, 1, 3, 42 * CLOCK_S);
+    interval_advance(in, NOW + 80 * CLOCK_S);
+    assert_int_equal(pair_count, 0);
+}
+
+/* The oldest of three gives way. */
+TEST_WITH(NULL, end_late, late_beginnings_are_bounded)
+{
+    begin_late();
+    for (int i = 0; i < 3; i++)
+        add(0, i, 0, i * MS);
+    for (int i = 0; i < 3; i++)
+        add(1, i, 0, 20 * CLOCK_S + i * MS);
+    interval_advance(in, NOW + 40 * CLOCK_S);
+    assert_int_equal(pair_count, 2);
+    assert_true(pairs[0].from.own == MS && pairs[1].from.own == 2 * MS && pairs[0].took.ns == 20 * CLOCK_S);
 }
