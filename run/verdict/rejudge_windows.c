@@ -25,7 +25,7 @@ enum { INSTANTS = 8, INSTANTS_MOST = 200000, RECORDS_MOST = 5000000 }; /* of a n
 static bool is_short(const struct experiment *e, const struct experiment_limit *l)
 {
     const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
-    if (!m || !m->aspect || l->kind != LIMIT_EXPECT || l->global || !experiment_limit_skips(e, l))
+    if (!m || !m->aspect || l->kind != LIMIT_EXPECT || l->global || m->window >= e->adapt.every)
         return false;
     return experiment_metric_is_counted(m) ? m->tumbles && l->compare == COMPARE_AT_MOST /* fewer are silence */
                                            : !experiment_metric_is_of_arrivals(m);
