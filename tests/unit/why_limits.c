@@ -67,7 +67,9 @@ static const struct {
 } limits[] = {
     {"rate: a, where: v > 2", ">= 5 /s", NULL, WHY_GAP, "a", NULL, "v > 2", 199999999, WHY_OF_PROCESS},
     {"count: a, window: 1 s", ">= 5", NULL, WHY_GAP, "a", NULL, NULL, 199999999, WHY_OF_PROCESS},
-    {"misses: a, period: 20 ms, window: 1 s", "<= 0", NULL, WHY_GAP, "a", NULL, NULL, 20000000, WHY_OF_PROCESS},
+    {"misses: a, period: 20 ms, window: 1 s", "<= 0", NULL, WHY_GAP, "a", NULL, NULL, 20000000, WHY_OF_THREAD},
+    {"misses: a, period: 20 ms, window: 1 s, per: node", "<= 0", NULL, WHY_GAP, "a", NULL, NULL, 20000000,
+     WHY_OF_THREAD},
     {"rate: a", "<= 5 /s", "too many records", 0, NULL, NULL, NULL, 0, 0},
     {"count: a, window: 1 s", "<= 5", "too many records", 0, NULL, NULL, NULL, 0, 0},
     {"misses: a, period: 20 ms, window: 1 s", ">= 1", "too many records", 0, NULL, NULL, NULL, 0, 0},

@@ -36,15 +36,16 @@ static int64_t longest_gap(const struct experiment_limit *l, const struct experi
     return n >= 1 ? (int64_t)((double)m->window / n) - 1 : 0;
 }
 
-/* Of a limit on how often records come: the gaps in which they did not. */
+/* Of a limit on how often records come: the gaps in which they did not. Misses are of each thread. */
 static const char *ask_gaps(struct why_question *q, const struct experiment_limit *l, const struct experiment_metric *m)
 {
-    if (l->compare != (m->kind == METRIC_MISSES ? COMPARE_AT_MOST : COMPARE_AT_LEAST))
+    bool misses = m->kind == METRIC_MISSES;
+    if (l->compare != (misses ? COMPARE_AT_MOST : COMPARE_AT_LEAST))
         return "it is about too many records";
     q->of = WHY_GAP;
     q->aspect = m->aspect;
-    q->between = l->global ? WHY_OF_RUN : m->per_process ? WHY_OF_PROCESS : WHY_OF_NODE;
-    q->beyond = m->kind == METRIC_MISSES ? m->period : longest_gap(l, m);
+    q->between = misses ? WHY_OF_THREAD : l->global ? WHY_OF_RUN : m->per_process ? WHY_OF_PROCESS : WHY_OF_NODE;
+    q->beyond = misses ? m->period : longest_gap(l, m);
     return NULL;
 }
 
