@@ -159,10 +159,40 @@ static int64_t waits_again(const struct activity_thread *t, size_t i)
            (i + 1 < t->interval_count && t->intervals[i + 1].off > 0 ? t->intervals[i + 1].off / 2 : 0);
 }
 
+/* Whether a wait of the program says that at `at` its thread waited for what is no message: io may bring one. */
+static bool waits_otherwise(const struct activity_thread *t, int64_t at)
+{
+    enum activity_reason reason = activity_reason_before(t, at);
+    return reason == ACTIVITY_FOR_LOCK || reason == ACTIVITY_FOR_TIMER;
+}
+
+/*
+ * Whether the thread, off the CPU before interval `next`, did not wait for message `e` that it received behind that: it
+ * could not have taken it, something else ended the wait, or it began to receive later. A wake by a thread of which
+ * nothing is recorded shows nothing: that one may have handed the message on.
+ */
+static bool is_refuted(const struct activity *a, const struct activity_thread *t, const struct activity_interval *next,
+                       const struct activity_event *e)
+{
+    int64_t middle = next->begin - next->off + next->off / 2;
+    const struct activity_wait *x = activity_wait_in(t, next->begin - next->off, next->begin);
+    bool far = e->peer == ACTIVITY_NONE || a->threads[e->peer].node_row != t->node_row;
+    bool receives = activity_reason_before(t, middle) == ACTIVITY_FOR_MESSAGE ||
+                    (e->waited > 0 && saturate_sub(e->at, e->waited) <= middle);
+    if (waits_otherwise(t, middle) || (e->waited > 0 && !receives))
+        return true;
+    if (!x || x->state == ACTIVITY_DISK || x->state == ACTIVITY_STOPPED)
+        return x != NULL;
+    if (x->woken == ACTIVITY_BY_INTERRUPT) /* of a device, it may have brought a message from afar */
+        return !far || !receives;
+    return x->woken == ACTIVITY_BY_THREAD && x->waker != ACTIVITY_NONE && x->waker != e->peer &&
+           x->waker != (uint32_t)(t - a->threads);
+}
+
 /*
  * Why the thread was off the CPU before interval `i`: PATH_KNOWN with *e, the message that it waited for; or why that
- * is not known. What it recorded first behind the wait tells; records stand where they are nearer to, since a clock may
- * put them just outside of the interval in which they were made.
+ * is not known. What it recorded first behind the wait tells, if nothing contradicts that; records stand where they are
+ * nearer to, since a clock may put them just outside of the interval in which they were made.
  */
 static enum path_why explain(const struct activity *a, const struct activity_thread *t, size_t i,
                              const struct activity_event **e)
@@ -173,7 +203,7 @@ static enum path_why explain(const struct activity *a, const struct activity_thr
     *e = first < t->event_count ? &t->events[first] : NULL;
     if (*e && (*e)->kind == ACTIVITY_LOST && (*e)->from < until)
         return PATH_LOST;
-    if (!*e || (*e)->at > until || (*e)->kind != ACTIVITY_RECEIVED)
+    if (!*e || (*e)->at > until || (*e)->kind != ACTIVITY_RECEIVED || is_refuted(a, t, next, *e))
         return PATH_BLOCKED;
     if ((*e)->peer == ACTIVITY_NONE)
         return PATH_UNSENT;
@@ -266,7 +296,8 @@ static int64_t waited_until(const struct walk *w, size_t k)
         return INT64_MIN;
     if (activity_message_wait(t, e->at, &wait) && e->from >= wait.from)
         return wait.until;
-    return e->waited > 0 && e->from >= saturate_sub(e->at, e->waited) ? e->at : INT64_MIN;
+    bool receives = e->waited > 0 && e->from >= saturate_sub(e->at, e->waited);
+    return receives && !waits_otherwise(t, saturate_add(e->from, 1)) ? e->at : INT64_MIN;
 }
 
 /* When the thread was on a CPU is not known from `from` to the place of the walk. */

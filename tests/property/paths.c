@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * The path backward from an event is what a simulation knows of it, at each tick: threads of random programs run, wait
- * for CPUs, send messages that take their time, and wait for those that are not there yet. Their pieces sum to the
- * window exactly, and the longest of all paths through the graph of what they did, tried one by one, is as long as the
- * time that the path explains. The form that grows, which is given the same as it comes and forgets what is old, has
- * the same of each class at each place, but where it says that it has not.
+ * for CPUs, send messages that take their time, and wait for those that are not there yet, or rest meanwhile, which no
+ * message explains, and which the kernel or the receiving behind it tells. Their pieces sum to the window exactly, and
+ * the longest of all paths through the graph of what they did, tried one by one, is as long as the time that the path
+ * explains. The form that grows, which is given the same as it comes and forgets what is old, has the same of each
+ * class at each place, but where it says that it has not.
  */
 #include "analysis/live.h"
 #include "analysis/slack.h"
@@ -18,7 +19,7 @@
 
 enum { THREADS = 5, STEPS = 12, TICKS = 4000, MESSAGES = THREADS * STEPS };
 enum { TICK = 10000 }; /* ns */
-enum { STATE_NONE, STATE_RUNS, STATE_READY, STATE_WAITS };
+enum { STATE_NONE, STATE_RUNS, STATE_READY, STATE_WAITS, STATE_RESTS };
 
 static uint64_t seed;
 
@@ -30,12 +31,13 @@ struct message {
 
 struct thread {
     unsigned node, steps, step;
-    enum { STEP_RUN, STEP_SEND, STEP_RECEIVE } does[STEPS];
+    enum { STEP_RUN, STEP_SEND, STEP_RECEIVE, STEP_REST } does[STEPS];
     unsigned arg[STEPS]; /* ticks, or the message */
     unsigned span[STEPS];
     unsigned left; /* ticks of the present step */
+    long rests_until;
     unsigned char state[TICKS];
-    unsigned waits_for[TICKS], in[TICKS];
+    unsigned waits_for[TICKS], in[TICKS], says[TICKS];
     long least[TICKS], most[TICKS]; /* where an interval begins: the bounds of how long it was ready before */
     long ended;                     /* tick */
 };
@@ -43,7 +45,23 @@ struct thread {
 static struct thread threads[THREADS];
 static struct message messages[MESSAGES];
 static unsigned thread_count, message_count, cpus;
+static bool receivings_say; /* for how long their threads had waited */
 static struct activity a;
+
+/* What the kernel says of a wait for a message, and of a rest; at [0] nothing. */
+static const struct says {
+    enum activity_state state;
+    enum activity_woken woken;
+    enum path_class is; /* if no message explains it */
+    enum path_why why;
+} of_waits[] = {{0, 0, PATH_UNKNOWN, PATH_BLOCKED},
+                {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, PATH_UNKNOWN, PATH_BLOCKED},
+                {ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, PATH_UNKNOWN, PATH_BLOCKED},
+                {ACTIVITY_UNSEEN, ACTIVITY_BY_SOFTIRQ, PATH_UNKNOWN, PATH_SOFTIRQ}},
+  of_rests[] = {{0, 0, PATH_UNKNOWN, PATH_BLOCKED},
+                {ACTIVITY_STOPPED, ACTIVITY_BY_UNKNOWN, PATH_STOPPED, PATH_KNOWN},
+                {ACTIVITY_DISK, ACTIVITY_BY_THREAD, PATH_IO, PATH_KNOWN},
+                {ACTIVITY_UNSEEN, ACTIVITY_BY_INTERRUPT, PATH_UNKNOWN, PATH_INTERRUPT}};
 
 static unsigned below(unsigned n)
 {
@@ -61,6 +79,15 @@ static void add_step(unsigned t, int does, unsigned arg)
     is->steps++;
 }
 
+/* A rest, and what is done then until the next step. */
+static void add_rest(unsigned t)
+{
+    if (threads[t].steps + 4 > STEPS || below(3) > 0)
+        return;
+    add_step(t, STEP_REST, 1 + below(40));
+    add_step(t, STEP_RUN, 1 + below(3));
+}
+
 /* Messages are sent and received in one order, so that nobody waits for ever; each thread runs in between. */
 static void draw_programs(void)
 {
@@ -68,12 +95,15 @@ static void draw_programs(void)
     thread_count = 2 + below(THREADS - 1);
     cpus = 1 + below(3);
     message_count = 0;
+    receivings_say = below(2);
     for (unsigned t = 0; t < thread_count; t++) {
         threads[t].node = below(2);
+        threads[t].rests_until = -1;
         add_step(t, STEP_RUN, 2 + below(20));
     }
     for (unsigned tries = below(12) + 1; tries > 0; tries--) {
         unsigned from = below(thread_count), to = below(thread_count);
+        add_rest(to);
         if (from == to || threads[from].steps + 2 > STEPS || threads[to].steps + 2 > STEPS)
             continue;
         messages[message_count] = (struct message){.from = from, .to = to, .sent = -1, .waited = -1, .received = -1};
@@ -106,6 +136,12 @@ static bool go_on(struct thread *t, long now)
                 return false;
             }
             m->received = now;
+            break;
+        case STEP_REST:
+            t->rests_until = t->rests_until < 0 ? now + (long)t->arg[t->step] : t->rests_until;
+            if (now < t->rests_until)
+                return false;
+            t->rests_until = -1;
         }
         if (++t->step < t->steps && t->does[t->step] == STEP_RUN)
             t->left = t->arg[t->step];
@@ -117,8 +153,8 @@ static bool go_on(struct thread *t, long now)
 /* Whether a thread that is not over is ready at tick `now`. */
 static bool is_ready(const struct thread *t, long now)
 {
-    const struct message *m = &messages[t->arg[t->step]];
-    return t->does[t->step] != STEP_RECEIVE || (m->sent >= 0 && m->arrives <= now);
+    const struct message *m = t->does[t->step] == STEP_RECEIVE ? &messages[t->arg[t->step]] : NULL;
+    return t->does[t->step] == STEP_REST ? now >= t->rests_until : !m || (m->sent >= 0 && m->arrives <= now);
 }
 
 static void take_tick(long now, bool had_cpu[THREADS])
@@ -146,7 +182,10 @@ static void take_tick(long now, bool had_cpu[THREADS])
         struct thread *t = &threads[i];
         if (t->ended)
             continue;
-        t->state[now] = has[i] ? STATE_RUNS : is_ready(t, now) ? STATE_READY : STATE_WAITS;
+        t->state[now] = has[i]                             ? STATE_RUNS
+                        : is_ready(t, now)                 ? STATE_READY
+                        : t->does[t->step] == STEP_RECEIVE ? STATE_WAITS
+                                                           : STATE_RESTS;
         t->waits_for[now] = t->arg[t->step];
         t->in[now] = t->span[t->step];
         t->left -= has[i];
@@ -179,10 +218,33 @@ static long next_run(const struct thread *t, long tick, long until)
     return tick;
 }
 
-/* The kernel's sum may be known, or only bounds of it; of a thread that was ready all the time it is. */
-static void draw_bounds(struct thread *t, long last, long begin, long ready)
+/*
+ * What the kernel says of the wait of thread `of` from `begin` to `end`; who rested may say that by its receiving
+ * alone. Returns whether it says who ended the wait.
+ */
+static bool record_wait(unsigned of, struct thread *t, long begin, long end)
 {
-    bool widened = last >= 0 && ready < begin - last && below(2);
+    bool rests = begin < end && t->state[begin] == STATE_RESTS;
+    unsigned say = begin < end ? rests && !receivings_say ? 1 + below(3) : below(4) : 0;
+    const struct says *is = rests ? &of_rests[say] : &of_waits[say];
+    for (long tick = begin; tick < end; tick++)
+        t->says[tick] = say;
+    if (say > 0)
+        assert_true(activity_add_wait(&a, of,
+                                      (struct activity_wait){.begin = begin * TICK,
+                                                             .end = end * TICK,
+                                                             .state = is->state,
+                                                             .woken = is->woken,
+                                                             .name = ACTIVITY_NONE,
+                                                             .waker = ACTIVITY_NONE}));
+    return say > 0 && is->woken != ACTIVITY_BY_UNKNOWN;
+}
+
+/* The kernel's sum may be known, or only bounds of it; of a thread that was ready all the time, or is known to have
+ * been woken then, it is. */
+static void draw_bounds(struct thread *t, long last, long begin, long ready, bool woken)
+{
+    bool widened = !woken && last >= 0 && ready < begin - last && below(2);
     long least = ready - (widened ? below(20) : 0), most = ready + (widened ? below(40) : 0);
     t->least[begin] = least < 0 ? 0 : least;
     t->most[begin] = most > begin - last ? begin - last : most;
@@ -197,7 +259,7 @@ static void record_intervals(unsigned of, struct thread *t)
             end++;
         while (last >= 0 && begin - ready > last && t->state[begin - ready - 1] == STATE_READY)
             ready++;
-        draw_bounds(t, last, begin, ready);
+        draw_bounds(t, last, begin, ready, last >= 0 && record_wait(of, t, last, begin - ready));
         assert_true(activity_add_interval(
             &a, of,
             (struct activity_interval){.begin = begin * TICK,
@@ -232,6 +294,11 @@ static void record_spans(unsigned of, const struct thread *t)
     }
 }
 
+static bool is_event(const struct thread *t, unsigned step)
+{
+    return t->does[step] == STEP_SEND || t->does[step] == STEP_RECEIVE;
+}
+
 static int64_t event_time(const struct thread *t, unsigned step)
 {
     const struct message *m = &messages[t->arg[step]];
@@ -241,14 +308,15 @@ static int64_t event_time(const struct thread *t, unsigned step)
 static void record_events(unsigned of, const struct thread *t)
 {
     for (unsigned i = 0; i < t->steps; i++) {
-        const struct message *m = &messages[t->arg[i]];
-        if (t->does[i] == STEP_RUN)
+        if (!is_event(t, i))
             continue;
+        const struct message *m = &messages[t->arg[i]];
         struct activity_event e = {.at = event_time(t, i), .peer = ACTIVITY_NONE, .kind = ACTIVITY_SENT};
         if (t->does[i] == STEP_RECEIVE) {
             e.kind = ACTIVITY_RECEIVED;
             e.peer = m->from;
             e.from = m->sent * TICK;
+            e.waited = !receivings_say ? 0 : m->waited < 0 ? 1 : (m->received - m->waited) * TICK;
         }
         assert_true(activity_add_event(&a, of, e));
     }
@@ -302,6 +370,14 @@ static const struct message *awaited(const struct thread *t, long since, long un
     return NULL;
 }
 
+/* What the kernel says of the wait that a thread is in, or was before it became ready. */
+static const struct says *said(const struct thread *t, long since)
+{
+    return t->state[since] == STATE_RESTS   ? &of_rests[t->says[since]]
+           : t->state[since] == STATE_WAITS ? &of_waits[t->says[since]]
+                                            : &of_waits[0];
+}
+
 /* What is known of a tick at which a thread does not run. */
 static struct path_piece expect_off(unsigned thread, long tick)
 {
@@ -318,8 +394,8 @@ static struct path_piece expect_off(unsigned thread, long tick)
     if (begin - tick <= least) {
         p.is = PATH_READY;
     } else if (begin - tick <= most || !explained) {
-        p.is = PATH_UNKNOWN;
-        p.why = begin - tick <= most ? PATH_BETWEEN : PATH_BLOCKED;
+        p.is = begin - tick <= most ? PATH_UNKNOWN : said(t, since)->is;
+        p.why = begin - tick <= most ? PATH_BETWEEN : said(t, since)->why;
     } else {
         p.is = PATH_MESSAGE;
         p.peer = m->from;
@@ -400,7 +476,7 @@ static long longest(unsigned t, unsigned step)
     unsigned k = step;
     do
         k = k == 0 ? UINT32_MAX : k - 1;
-    while (k != UINT32_MAX && is->does[k] == STEP_RUN);
+    while (k != UINT32_MAX && !is_event(is, k));
     if (k != UINT32_MAX) {
         before = longest(t, k);
         last = event_time(is, k) / TICK;
@@ -419,14 +495,14 @@ static void check_longest(void)
 {
     for (unsigned t = 0; t < thread_count; t++)
         for (unsigned i = 0; i < threads[t].steps; i++)
-            if (threads[t].does[i] != STEP_RUN)
+            if (is_event(&threads[t], i))
                 assert_int_equal(longest(t, i), event_time(&threads[t], i) / TICK);
 }
 
 /* ---- the path that grows --------------------------------------------------------------------------------------------
  */
 
-enum { FED_SPAN, FED_INTERVAL, FED_EVENT };
+enum { FED_SPAN, FED_WAIT, FED_INTERVAL, FED_EVENT };
 struct fed {
     long tick; /* when it comes */
     uint32_t thread;
@@ -451,6 +527,8 @@ static void feed(struct live *f, const struct fed *is)
         struct activity_span span = t->spans[is->number];
         span.name = activity_name(&f->activity, a.names[span.name]);
         assert_true(activity_add_span(&f->activity, is->thread, span));
+    } else if (is->kind == FED_WAIT) {
+        assert_true(activity_add_wait(&f->activity, is->thread, t->waits[is->number]));
     } else if (is->kind == FED_INTERVAL) {
         assert_true(activity_add_interval(&f->activity, is->thread, t->intervals[is->number]));
     } else {
@@ -468,6 +546,8 @@ static size_t draw_feed(struct fed *list, long late)
             list[count++] = (struct fed){(t->spans[k].end + TICK - 1) / TICK, i, FED_SPAN, k};
         for (size_t k = 0; k < t->event_count; k++)
             list[count++] = (struct fed){t->events[k].at / TICK, i, FED_EVENT, k};
+        for (size_t k = 0; k < t->wait_count; k++)
+            list[count++] = (struct fed){t->waits[k].end / TICK + late, i, FED_WAIT, k};
         for (size_t k = 0; k < t->interval_count; k++)
             list[count++] = (struct fed){t->intervals[k].end / TICK + late, i, FED_INTERVAL, k};
     }

@@ -295,6 +295,13 @@ TEST_WITH(start, finish, test_nothing_recorded)
     is_piece(3, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 90, 100);
 }
 
+static void waits_for(uint32_t t, enum activity_reason reason, int64_t begin, int64_t end)
+{
+    assert_true(activity_add_span(
+        &a, t,
+        (struct activity_span){.begin = begin, .end = end, .name = activity_name(&a, "wait"), .reason = reason}));
+}
+
 /* Without intervals a receiving tells for how long its thread had waited. A span around it does not: it may be work. */
 TEST_WITH(start, finish, test_a_receiving_that_says_how_long_it_waited)
 {
@@ -315,6 +322,9 @@ TEST_WITH(start, finish, test_a_receiving_that_says_how_long_it_waited)
     is_piece(0, PATH_UNKNOWN, PATH_NO_SWITCHES, u, 200, 240);
     is_piece(1, PATH_MESSAGE, PATH_KNOWN, t, 240, 260);
     is_piece(2, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 260, 300);
+    waits_for(t, ACTIVITY_FOR_LOCK, 232, 258); /* which kept it from taking the message */
+    walk(t, 200, 300);
+    is_piece(2, PATH_LOCK, PATH_KNOWN, t, 232, 258);
 }
 
 TEST_WITH(start, finish, test_lost_records)
@@ -493,13 +503,6 @@ TEST_WITH(start, finish, test_work_of_the_kernel_is_not_followed)
     assert_string_equal(a.names[p.pieces[1].by], "u");
 }
 
-static void waits_for(uint32_t t, enum activity_reason reason, int64_t begin, int64_t end)
-{
-    assert_true(activity_add_span(
-        &a, t,
-        (struct activity_span){.begin = begin, .end = end, .name = activity_name(&a, "wait"), .reason = reason}));
-}
-
 TEST_WITH(start, finish, test_what_waits_of_the_program_say)
 {
     uint32_t t = scene_thread(&a, 1, "t"), u = scene_thread(&a, 1, "u");
@@ -535,6 +538,91 @@ TEST_WITH(start, finish, test_waits_for_messages)
     is_piece(0, PATH_UNKNOWN, PATH_NO_SWITCHES, u, 0, 40);
     is_piece(1, PATH_MESSAGE, PATH_KNOWN, t, 40, 60);
     is_piece(2, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 60, 100);
+}
+
+/*
+ * Each time a message is sent while the thread is off the CPU, and its receiving is what it records first behind that.
+ * It waited for that message unless something contradicts it: what the kernel says, the receiving, a wait of the
+ * program.
+ */
+TEST_WITH(start, finish, test_a_thread_that_could_not_take_the_message)
+{
+    enum { T, SENDER, HELPER, FAR, NONE = ACTIVITY_NONE, LESS = 1, MORE = 85, LENGTH = 200 };
+    static const struct {
+        enum activity_state state;
+        enum activity_woken woken;
+        uint32_t waker, from;
+        enum activity_reason reason;
+        int64_t waited; /* as the receiving says; 0: it does not */
+        enum path_class is;
+        enum path_why why;
+    } cases[] = {
+        {ACTIVITY_UNSEEN, ACTIVITY_BY_UNKNOWN, NONE, SENDER, ACTIVITY_NO_WAIT, 0, PATH_MESSAGE, PATH_KNOWN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NONE, SENDER, ACTIVITY_NO_WAIT, MORE, PATH_MESSAGE, PATH_KNOWN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NONE, SENDER, ACTIVITY_NO_WAIT, MORE - 10, PATH_MESSAGE, PATH_KNOWN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NONE, SENDER, ACTIVITY_FOR_MESSAGE, LESS, PATH_MESSAGE, PATH_KNOWN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NONE, SENDER, ACTIVITY_FOR_IO, 0, PATH_MESSAGE, PATH_KNOWN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_SOFTIRQ, HELPER, SENDER, ACTIVITY_NO_WAIT, 0, PATH_MESSAGE, PATH_KNOWN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, SENDER, SENDER, ACTIVITY_NO_WAIT, 0, PATH_MESSAGE, PATH_KNOWN},
+        /* one that records nothing may have handed it on, and a device may have brought it from afar */
+        {ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, NONE, SENDER, ACTIVITY_NO_WAIT, 0, PATH_MESSAGE, PATH_KNOWN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_INTERRUPT, NONE, FAR, ACTIVITY_NO_WAIT, MORE, PATH_MESSAGE, PATH_KNOWN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_INTERRUPT, NONE, FAR, ACTIVITY_FOR_MESSAGE, 0, PATH_MESSAGE, PATH_KNOWN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NONE, NONE, ACTIVITY_NO_WAIT, 0, PATH_UNKNOWN, PATH_UNSENT},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, T, SENDER, ACTIVITY_NO_WAIT, 0, PATH_MESSAGE, PATH_KNOWN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_INTERRUPT, NONE, NONE, ACTIVITY_NO_WAIT, MORE, PATH_UNKNOWN, PATH_UNSENT},
+        {ACTIVITY_STOPPED, ACTIVITY_BY_UNKNOWN, NONE, SENDER, ACTIVITY_NO_WAIT, 0, PATH_STOPPED, PATH_KNOWN},
+        {ACTIVITY_STOPPED, ACTIVITY_BY_THREAD, NONE, FAR, ACTIVITY_FOR_MESSAGE, MORE, PATH_STOPPED, PATH_KNOWN},
+        {ACTIVITY_DISK, ACTIVITY_BY_INTERRUPT, NONE, SENDER, ACTIVITY_NO_WAIT, 0, PATH_IO, PATH_KNOWN},
+        {ACTIVITY_UNSEEN, ACTIVITY_BY_INTERRUPT, NONE, SENDER, ACTIVITY_NO_WAIT, MORE, PATH_UNKNOWN, PATH_INTERRUPT},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_INTERRUPT, NONE, FAR, ACTIVITY_NO_WAIT, 0, PATH_UNKNOWN, PATH_INTERRUPT},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_INTERRUPT, NONE, NONE, ACTIVITY_NO_WAIT, 0, PATH_UNKNOWN, PATH_INTERRUPT},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NONE, SENDER, ACTIVITY_NO_WAIT, LESS, PATH_UNKNOWN, PATH_BLOCKED},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NONE, FAR, ACTIVITY_NO_WAIT, LESS, PATH_UNKNOWN, PATH_BLOCKED},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NONE, NONE, ACTIVITY_NO_WAIT, LESS, PATH_UNKNOWN, PATH_BLOCKED},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NONE, SENDER, ACTIVITY_FOR_LOCK, MORE, PATH_LOCK, PATH_KNOWN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NONE, SENDER, ACTIVITY_FOR_TIMER, 0, PATH_SLEEP, PATH_KNOWN},
+    };
+    static const char *const names[] = {"t", "sender", "helper", "far"};
+    enum { CASES = sizeof cases / sizeof *cases };
+    for (uint32_t i = T; i <= FAR; i++) {
+        assert_int_equal(scene_thread(&a, i == FAR ? 2 : 1, names[i]), i);
+        scene_run(&a, i, 0, i == T ? 10 : CASES * LENGTH, 0);
+    }
+    for (int64_t i = 0, at = 0; i < CASES; i++, at += LENGTH) {
+        struct activity_event e = {.at = at + 91,
+                                   .from = at + 50,
+                                   .peer = cases[i].from,
+                                   .kind = ACTIVITY_RECEIVED,
+                                   .waited = cases[i].waited};
+        scene_run(&a, T, at + 90, at + LENGTH + 10, 0);
+        woke(T, at + 10, at + 90, cases[i].state, cases[i].woken, NULL, cases[i].waker);
+        if (cases[i].reason != ACTIVITY_NO_WAIT)
+            waits_for(T, cases[i].reason, at + 9, at + 90);
+        assert_true(activity_add_event(&a, T, e));
+    }
+    for (int64_t i = 0, at = 0; i < CASES; i++, at += LENGTH) {
+        bool message = cases[i].is == PATH_MESSAGE;
+        walk(T, at + 20, at + 91);
+        is_piece(message, cases[i].is, cases[i].why, T, at + (message ? 50 : 20), at + 90);
+        assert_int_equal(path_awaited(&a, T, (size_t)i + 1) != NULL, message); /* for slack, delays and what-if */
+    }
+}
+
+/* Another thread than the sender ended the wait, as one does that releases a lock: it is followed. */
+TEST_WITH(start, finish, test_a_waker_that_sent_nothing)
+{
+    uint32_t t = scene_thread(&a, 1, "t"), u = scene_thread(&a, 1, "u"), holder = scene_thread(&a, 1, "holder");
+    scene_run(&a, u, 0, 100, 0);
+    scene_run(&a, holder, 0, 100, 0);
+    scene_run(&a, t, 0, 10, 0);
+    scene_run(&a, t, 90, 100, 0);
+    woke(t, 10, 90, ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, "holder", holder);
+    scene_receive(&a, t, 91, u, 50);
+    walk(t, 0, 100);
+    is_piece(0, PATH_RUNNING, PATH_KNOWN, t, 0, 10);
+    is_piece(1, PATH_RUNNING, PATH_KNOWN, holder, 10, 90);
+    assert_null(path_awaited(&a, t, 1));
 }
 
 /* Two messages, each of which is received before the other was sent: some tags are wrong. */
