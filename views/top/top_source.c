@@ -165,6 +165,26 @@ void top_source_window(const struct top_source *s, uint32_t node, int64_t *from,
     *from = saturate_add(catalogue_own(s->c.nodes[node], saturate_add(s->time, -s->interval)), 1);
 }
 
+/* An observation tells of a new state before the limit's own record, with its sums, does. A violation begins with it.
+ */
+static void take_observation(const struct top_source *s, struct top_node *n, const struct packet_record *record)
+{
+    struct builtin_observation o;
+    history_decode_record(record, BUILTIN_OBSERVATION, &o);
+    if (o.limit < 0 || o.limit >= MESSAGE_LIMITS_MAX || o.at < n->limits[o.limit].at)
+        return;
+    const struct experiment_limit *of = top_source_limit(s, o.limit);
+    struct builtin_limit *l = &n->limits[o.limit];
+    if (l->at == 0)
+        l->worst = NAN;
+    if (o.state == MESSAGE_LIMIT_VIOLATED)
+        l->worst = of && of->compare == COMPARE_AT_LEAST ? fmin(l->worst, o.value) : fmax(l->worst, o.value);
+    l->limit = o.limit;
+    l->at = o.at;
+    l->state = o.state;
+    l->value = o.value;
+}
+
 static int take_own(const struct top_source_reading *r, const struct packet_record *record,
                     const struct levels_place *place)
 {
@@ -174,6 +194,8 @@ static int take_own(const struct top_source_reading *r, const struct packet_reco
     (void)place;
     if (record && record->aspect == p->process->builtins[BUILTIN_USAGE] && (int64_t)record->timestamp >= n->usage.at) {
         history_decode_record(record, BUILTIN_USAGE, &n->usage);
+    } else if (record && record->aspect == p->process->builtins[BUILTIN_OBSERVATION]) {
+        take_observation(r->s, n, record);
     } else if (record && record->aspect == p->process->builtins[BUILTIN_LIMIT]) {
         history_decode_record(record, BUILTIN_LIMIT, &limit);
         if (limit.limit >= 0 && limit.limit < MESSAGE_LIMITS_MAX && limit.at >= n->limits[limit.limit].at)
