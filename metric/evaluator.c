@@ -63,8 +63,8 @@ int evaluator_start(struct evaluator *e, const struct experiment_metric *metric)
         ratio_start(e->ratio, metric->window);
     else
         err = BEZEL_ENOMEM;
-    if (!err && metric->kind == METRIC_COUNT && !metric->tumbles)
-        err = rate_refine(e->rate);
+    if (!err && e->rate && !metric->tumbles)
+        err = rate_refine(e->rate, metric->kind == METRIC_COUNT);
     if (!err && metric->tumbles)
         err = tumble(e);
     if (err)
@@ -334,17 +334,25 @@ static void take_open(struct evaluator *e, int64_t now)
     e->open = true;
 }
 
+static bool take_number(struct evaluator *e, int64_t now)
+{
+    uint64_t n, all, lowest;
+    if (!rate_number(e->rate, now, &n, &all, &lowest))
+        return false;
+    e->value = (double)n;
+    e->joint = (double)all;
+    e->lowest = (double)lowest;
+    return true;
+}
+
 void evaluator_take(struct evaluator *e, int64_t now)
 {
     e->known = false;
     e->resolution = 0;
     e->at = now;
-    uint64_t n, all = 0, lowest = 0;
-    if (e->rate && e->metric->kind == METRIC_COUNT) {
-        e->known = rate_number(e->rate, now, &n, &all, &lowest);
-        e->value = e->known ? (double)n : e->value;
-        e->lowest = (double)lowest;
-    } else if (e->rate)
+    if (e->rate && e->metric->kind == METRIC_COUNT)
+        e->known = take_number(e, now);
+    else if (e->rate)
         e->known = rate_value(e->rate, now, &e->value, &e->resolution);
     else if (e->statistic)
         e->known = statistic_value(e->statistic, now, &e->value, &e->at);
@@ -358,11 +366,21 @@ void evaluator_take(struct evaluator *e, int64_t now)
     e->known = e->known && !e->partial;
     e->below = e->known && e->rate && rate_starts(e->rate, now);
     e->known = e->known && !e->below;
-    e->joint = e->rate && e->metric->kind == METRIC_COUNT ? (double)all : e->value;
+    e->joint = e->rate && e->metric->kind == METRIC_COUNT ? e->joint : e->value;
     e->open = !e->known && !e->below && e->rate && rate_is_open(e->rate, now);
     e->least = 0;
     take_open(e, now);
     e->least = e->rate ? least_of(e, now) : e->least;
+}
+
+double evaluator_for(const struct evaluator *e, bool at_most)
+{
+    double value = e->value;
+    if (e->rate && e->metric->kind == METRIC_COUNT)
+        return at_most ? value : e->lowest;
+    if (e->rate)
+        (void)rate_limit(e->rate, e->at, at_most, &value);
+    return value;
 }
 
 /* A divisor is further from 0 than it is uncertain. The furthest quotient is one of the ends. */
@@ -436,7 +454,6 @@ static void partial_of_statistic(struct evaluator *e, int64_t now, struct messag
 
 void evaluator_partial(struct evaluator *e, int64_t now, bool at_most, struct message_partial *partial)
 {
-    bool is_number = e->metric && e->metric->kind == METRIC_COUNT;
     partial->state = e->metric ? PARTIAL_UNKNOWN : PARTIAL_NONE;
     if (e->ratio)
         partial_of_ratio(e, partial);
@@ -444,7 +461,7 @@ void evaluator_partial(struct evaluator *e, int64_t now, bool at_most, struct me
         partial_of_statistic(e, now, partial);
     else if (e->known || (at_most && e->below)) {
         partial->state = PARTIAL_KNOWN;
-        partial->value = is_number && !at_most ? e->lowest : e->value;
+        partial->value = evaluator_for(e, at_most);
         partial->unsure = e->resolution;
     } else
         partial->value = e->least;

@@ -43,7 +43,7 @@ struct evaluator {
     bool below, above;
     double value, resolution;
     double lowest; /* of METRIC_COUNT, where known: for a lower bound, without records older than the window */
-    double joint;  /* what it is in a metric of two: numbers of records are of one and the same time */
+    double joint;  /* what it is in a metric of two: numbers of records, and rates, are of one and the same time */
     double least;  /* of a value that is not known: it is this at least; else 0 */
     int64_t at;    /* time of the latest record or reading in the value; meaningful where known */
 };
@@ -100,6 +100,12 @@ void evaluator_totals(struct evaluator *e, uint64_t produced, uint64_t lost, uin
 
 /** Brings known, value, resolution, `least` and `at` up to date. */
 void evaluator_take(struct evaluator *e, int64_t now);
+
+/**
+ * Its value for a limit from above (`at_most`), or below, where known. Of numbers of records and rates: the largest of
+ * a window that ended since the reading before, and that of the last one.
+ */
+double evaluator_for(const struct evaluator *e, bool at_most);
 
 /**
  * Of a metric of two others: its value, from those of the operands `a` and `b`, which are up to date; unknown where one

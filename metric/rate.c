@@ -18,12 +18,16 @@
 enum { RATE_MARKS = 256 };
 static_assert(RATE_MARKS >= 2 * RATE_GRAINS + 4, "two windows of marks must be kept");
 
+struct rate_times {
+    uint64_t records;
+    int64_t first, last; /* meaningful where records > 0 */
+};
+
 struct rate_mark {
     int64_t end;
     uint64_t attempts;
-    uint64_t came;       /* all records, and those among them */
-    uint64_t records;    /* that the rate is of: */
-    int64_t first, last; /* meaningful where records > 0 */
+    uint64_t came;         /* all records, and those among them */
+    struct rate_times own; /* that the rate is of */
 };
 
 /* Records by their own times, in parts of a RATE_FINE-th of the window: those of so many windows. */
@@ -31,11 +35,12 @@ enum { RATE_PARTS = EXPERIMENT_WINDOWS_TIMED * RATE_FINE };
 
 struct rate_part {
     int64_t number;
-    uint64_t records;
+    struct rate_times own;
 };
 
 struct rate {
     int64_t window;
+    int64_t grain;           /* the latest window may be so much shorter */
     struct rate_part *parts; /* RATE_PARTS; NULL: rate_refine() was not called */
     bool is_chosen;          /* of some of the records: rate_new() */
     bool tumbles;
@@ -74,12 +79,14 @@ int rate_new(int64_t window, bool is_chosen, struct rate **r)
     if (!*r)
         return BEZEL_ENOMEM;
     (*r)->window = window;
+    (*r)->grain = window / RATE_GRAINS;
     (*r)->is_chosen = is_chosen;
     return 0;
 }
 
-int rate_refine(struct rate *r)
+int rate_refine(struct rate *r, bool is_number)
 {
+    r->grain = is_number ? 0 : r->grain;
     r->parts = calloc(RATE_PARTS, sizeof *r->parts);
     return r->parts ? 0 : BEZEL_ENOMEM;
 }
@@ -101,7 +108,7 @@ void rate_reset(struct rate *r)
     r->started = false;
     r->nothing = 0;
     r->marks = 0;
-    r->open.came = r->open.records = 0;
+    r->open.came = r->open.own.records = 0;
     if (r->parts)
         memset(r->parts, 0, RATE_PARTS * sizeof *r->parts);
 }
@@ -137,23 +144,31 @@ static struct rate_mark *rate_place(struct rate *r, int64_t t)
 }
 
 /* Adds records that lie between `first` and `last` to a mark. */
-static void rate_add(struct rate_mark *m, uint64_t records, int64_t first, int64_t last)
+static void rate_add(struct rate_times *t, uint64_t records, int64_t first, int64_t last)
 {
     if (records == 0)
         return;
-    if (m->records == 0 || first < m->first)
-        m->first = first;
-    if (m->records == 0 || last > m->last)
-        m->last = last;
-    m->records += records;
+    if (t->records == 0 || first < t->first)
+        t->first = first;
+    if (t->records == 0 || last > t->last)
+        t->last = last;
+    t->records += records;
 }
 
-/* Adds records `from` to `until` - 1 of a run to a mark. `counts`: the rate is of them. */
-static void rate_add_part(struct rate_mark *m, const struct packet_run *run, uint32_t from, uint32_t until, bool counts)
+/* Adds records `from` to `until` - 1 of a run. */
+static void rate_add_part(struct rate_times *t, const struct packet_run *run, uint32_t from, uint32_t until)
+{
+    if (from < until)
+        rate_add(t, until - from, (int64_t)packet_run_time(run, from), (int64_t)packet_run_time(run, until - 1));
+}
+
+/* The same to a mark. `counts`: the rate is of them. */
+static void rate_add_to_mark(struct rate_mark *m, const struct packet_run *run, uint32_t from, uint32_t until,
+                             bool counts)
 {
     m->came += until - from;
-    if (counts && from < until)
-        rate_add(m, until - from, (int64_t)packet_run_time(run, from), (int64_t)packet_run_time(run, until - 1));
+    if (counts)
+        rate_add_part(&m->own, run, from, until);
 }
 
 /* The first record of a run, from number `from` on, that is after `time`. */
@@ -172,7 +187,8 @@ static void rate_add_to_parts(struct rate *r, const struct packet_run *run)
         until = rate_seek(run, at + 1, number < INT64_MAX / length ? (number + 1) * length - 1 : INT64_MAX);
         if (p->number < number)
             *p = (struct rate_part){.number = number};
-        p->records += p->number == number ? until - at : 0;
+        if (p->number == number)
+            rate_add_part(&p->own, run, at, until);
     }
 }
 
@@ -186,10 +202,10 @@ static void rate_take(struct rate *r, const struct packet_run *run, bool counts)
     while (at < run->count && (int64_t)packet_run_time(run, at) <= rate_newest(r)->end) {
         struct rate_mark *m = rate_place(r, (int64_t)packet_run_time(run, at));
         uint32_t until = rate_seek(run, at, m->end);
-        rate_add_part(m, run, at, until, counts);
+        rate_add_to_mark(m, run, at, until, counts);
         at = until;
     }
-    rate_add_part(&r->open, run, at, run->count, counts);
+    rate_add_to_mark(&r->open, run, at, run->count, counts);
 }
 
 void rate_records(struct rate *r, const struct packet_run *run)
@@ -226,14 +242,14 @@ void rate_count(struct rate *r, uint64_t attempts, int64_t now)
         now = rate_newest(r)->end;
     if (rate_mark_due(r, now)) {
         r->marks++;
-        rate_newest(r)->came = rate_newest(r)->records = 0;
+        rate_newest(r)->came = rate_newest(r)->own.records = 0;
     }
     struct rate_mark *m = rate_newest(r);
     m->end = now;
     m->attempts = attempts;
     m->came += r->open.came;
-    rate_add(m, r->open.records, r->open.first, r->open.last);
-    r->open.came = r->open.records = 0;
+    rate_add(&m->own, r->open.own.records, r->open.own.first, r->open.own.last);
+    r->open.came = r->open.own.records = 0;
     if (!r->started && attempts > r->nothing) {
         r->started = true;
         r->since = now;
@@ -258,12 +274,14 @@ static int64_t rate_length(const struct rate *r, const struct rate_span *s)
  */
 static bool rate_widen(const struct rate *r, struct rate_span *s)
 {
-    int64_t grain = r->parts ? 0 : r->window / RATE_GRAINS;
-    while (rate_length(r, s) < r->window - grain) {
+    while (rate_length(r, s) < r->window - r->grain) {
         if (s->from == rate_oldest(r))
             return false;
         s->missing += rate_missing(r, s->from--);
     }
+    bool is_first = rate_oldest(r) == 0 && rate_at(r, s->to - 1)->end - rate_at(r, 0)->end < r->window - r->grain;
+    while (is_first && s->from > 0) /* what was made before the second mark is in no other one */
+        s->missing += rate_missing(r, s->from--);
     return true;
 }
 
@@ -273,32 +291,36 @@ static double rate_per_second(uint64_t n, int64_t ns)
 }
 
 /* The records of a span. */
-static struct rate_mark rate_sum(const struct rate *r, const struct rate_span *s)
+static struct rate_times rate_sum(const struct rate *r, const struct rate_span *s)
 {
-    struct rate_mark all = {0};
+    struct rate_times all = {0};
     for (uint64_t i = s->from + 1; i <= s->to; i++)
-        rate_add(&all, rate_at(r, i)->records, rate_at(r, i)->first, rate_at(r, i)->last);
+        rate_add(&all, rate_at(r, i)->own.records, rate_at(r, i)->own.first, rate_at(r, i)->own.last);
     return all;
 }
 
-/* The formula of the header, over the records of a span. */
-static double rate_exact(const struct rate *r, const struct rate_span *s)
+/* The formula of the header, over `n` records from `first` to `last`. */
+static double rate_mean(uint64_t n, int64_t first, int64_t last, int64_t start, int64_t end)
 {
-    const struct rate_mark all = rate_sum(r, s);
-    int64_t start = rate_at(r, s->from)->end, end = rate_at(r, s->to)->end;
-    if (all.records < 2)
-        return rate_per_second(all.records, end - start);
-    /* A record's time may be after its mark's: it was read just after `now`, or its writer invents times. */
-    int64_t first = all.first, last = all.last < end ? all.last : end;
-    double least = rate_per_second(all.records + 1, end - start);
+    if (n < 2)
+        return rate_per_second(n, end - start);
+    double least = rate_per_second(n + 1, end - start);
     const struct {
         uint64_t intervals;
         int64_t ns;
-    } ways[] = {{all.records - 1, last - first}, {all.records, end - first}, {all.records, last - start}};
+    } ways[] = {{n - 1, last - first}, {n, end - first}, {n, last - start}};
     for (unsigned i = 0; i < sizeof ways / sizeof ways[0]; i++)
         if (ways[i].ns > 0 && rate_per_second(ways[i].intervals, ways[i].ns) < least)
             least = rate_per_second(ways[i].intervals, ways[i].ns);
     return least;
+}
+
+/* A record's time may be after its mark's: it was read just after `now`, or its writer invents times. */
+static double rate_exact(const struct rate *r, const struct rate_span *s)
+{
+    const struct rate_times all = rate_sum(r, s);
+    int64_t end = rate_at(r, s->to)->end;
+    return rate_mean(all.records, all.first, all.last < end ? all.last : end, rate_at(r, s->from)->end, end);
 }
 
 /* The first mark of the window that mark `at` lies in; the oldest mark if that is not known. */
@@ -362,23 +384,46 @@ static uint64_t rate_counted(const struct rate *r, const struct rate_span *s)
     return rate_at(r, s->to)->attempts - rate_at(r, s->from)->attempts;
 }
 
-bool rate_value(const struct rate *r, int64_t now, double *per_second, double *resolution)
+/* rate_value(), and the window that it is of. */
+static bool rate_find(const struct rate *r, int64_t now, struct rate_span *span, double *per_second, double *resolution)
 {
-    struct rate_span span;
-    if (!rate_latest(r, now, &span))
+    if (!rate_latest(r, now, span))
         return false;
-    int64_t length = rate_length(r, &span);
-    double unit = rate_per_second(1, length), counted = rate_per_second(rate_counted(r, &span), length);
+    int64_t length = rate_length(r, span);
+    double unit = rate_per_second(1, length), counted = rate_per_second(rate_counted(r, span), length);
     *per_second = counted;
     *resolution = unit;
-    if (!rate_complete(r, &span))
+    if (!rate_complete(r, span))
         return !r->is_chosen;
-    double exact = rate_exact(r, &span), apart = exact - counted, most = unit * (1 + 1e-9);
+    double exact = rate_exact(r, span), apart = exact - counted, most = unit * (1 + 1e-9);
     if (r->is_chosen || (apart <= most && apart >= -most)) {
         *per_second = exact;
         *resolution = 0;
     }
     return true;
+}
+
+bool rate_value(const struct rate *r, int64_t now, double *per_second, double *resolution)
+{
+    struct rate_span span;
+    return rate_find(r, now, &span, per_second, resolution);
+}
+
+/* The records of part `number`, as far as it is kept. */
+static const struct rate_times *rate_records_of(const struct rate *r, int64_t number)
+{
+    static const struct rate_times none;
+    const struct rate_part *p = rate_part_at(r, number);
+    return p->number == number ? &p->own : &none;
+}
+
+/* The records of parts `from` to `until` - 1. */
+static uint64_t rate_records_in(const struct rate *r, int64_t from, int64_t until)
+{
+    uint64_t n = 0;
+    for (int64_t i = from > until - RATE_PARTS ? from : until - RATE_PARTS; i < until; i++)
+        n += rate_records_of(r, i)->records;
+    return n;
 }
 
 /*
@@ -393,8 +438,7 @@ static uint64_t rate_outside(const struct rate *r, const struct rate_span *span)
     uint64_t all = 0, window = 0, most = 0, behind[RATE_FINE + 1] = {0};
     for (from = from < until - RATE_PARTS ? until - RATE_PARTS : from; from < until; from++) {
         uint64_t *leaves = &behind[(uint64_t)from % (RATE_FINE + 1)], before = *leaves;
-        const struct rate_part *p = rate_part_at(r, from);
-        *leaves = p->number == from ? p->records : 0;
+        *leaves = rate_records_of(r, from)->records;
         all += *leaves;
         window += *leaves - before;
         most = window > most ? window : most;
@@ -411,12 +455,77 @@ static uint64_t rate_lowest(const struct rate *r, const struct rate_span *span, 
     const struct rate_mark *first = rate_at(r, span->from + 1);
     int64_t length = rate_part_length(r), since = (rate_at(r, span->to)->end - r->window) / length,
             last = first->end / length + 1;
-    uint64_t of_first = r->is_chosen ? first->records : first->attempts - rate_at(r, span->from)->attempts, kept = 0;
-    for (int64_t i = since > last - RATE_PARTS ? since : last - RATE_PARTS; i <= last; i++)
-        kept += rate_part_at(r, i)->number == i ? rate_part_at(r, i)->records : 0;
+    uint64_t of_first = r->is_chosen ? first->own.records : first->attempts - rate_at(r, span->from)->attempts;
+    uint64_t kept = rate_records_in(r, since, last + 1);
     uint64_t missing = rate_missing(r, span->from + 1);
     kept += !r->is_chosen && (int64_t)missing > 0 ? missing : 0;
     return of_first > kept ? all - (of_first - kept) : all;
+}
+
+/* Of windows of whole parts: the most records, the largest rate, and that of the last window. */
+struct rate_slid {
+    uint64_t number;
+    double highest, last;
+};
+
+/* All that consist of the parts from `from` to `until` - 1. False: there are too few. */
+static bool rate_slide(const struct rate *r, int64_t from, int64_t until, struct rate_slid *s)
+{
+    int64_t length = rate_part_length(r), head = from;
+    const struct rate_times *last = rate_records_of(r, from), *own;
+    uint64_t n = 0;
+    *s = (struct rate_slid){0};
+    for (int64_t at = from, start = from - RATE_FINE + 1; at < until; at++, start++) {
+        own = rate_records_of(r, at);
+        n += own->records;
+        last = own->records > 0 ? own : last;
+        if (start < from)
+            continue;
+        while (head < at && (head < start || rate_records_of(r, head)->records == 0))
+            head++;
+        s->last = rate_mean(n, rate_records_of(r, head)->first, last->last, start * length, (at + 1) * length);
+        s->highest = s->last > s->highest ? s->last : s->highest;
+        s->number = n > s->number ? n : s->number;
+        n -= rate_records_of(r, start)->records;
+    }
+    return until - from >= RATE_FINE;
+}
+
+/*
+ * The same of those that ended since the reading before the end of a window of which all records came; where these are
+ * not all known, of those in that window.
+ */
+static bool rate_slide_since(const struct rate *r, const struct rate_span *span, struct rate_slid *s)
+{
+    int64_t length = rate_part_length(r), since = rate_at(r, span->to - 1)->end;
+    int64_t until = (rate_at(r, span->to)->end + 1) / length, from = since / length - RATE_FINE + 1, begin;
+    struct rate_span wide = *span;
+    while (since - rate_at(r, wide.from)->end < r->window && wide.from > rate_oldest(r))
+        wide.missing += rate_missing(r, wide.from--);
+    wide = (int64_t)wide.missing > 0 ? *span : wide;
+    begin = rate_at(r, wide.from)->end / length + 1;
+    from = begin > from ? begin : from;
+    return rate_slide(r, from > until - RATE_PARTS ? from : until - RATE_PARTS, until, s) &&
+           s->number <= rate_sum(r, &wide).records; /* else a writer invents times */
+}
+
+bool rate_limit(const struct rate *r, int64_t now, bool at_most, double *per_second)
+{
+    struct rate_span span;
+    struct rate_slid slid;
+    double resolution;
+    if (!rate_find(r, now, &span, per_second, &resolution))
+        return false;
+    bool needs_parts = at_most || rate_length(r, &span) > r->window + r->grain;
+    if (!r->parts || resolution > 0 || !needs_parts || !rate_slide_since(r, &span, &slid))
+        return true;
+    int64_t length = rate_part_length(r), begin = rate_at(r, span.from)->end / length,
+            end = rate_at(r, span.to)->end / length + 2;
+    if (at_most)
+        *per_second = slid.highest > *per_second ? slid.highest : *per_second;
+    else if (rate_records_in(r, begin, end) >= rate_sum(r, &span).records) /* else a writer invents times */
+        *per_second = slid.last;
+    return true;
 }
 
 bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all, uint64_t *lowest)
@@ -427,6 +536,9 @@ bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all, 
     *all = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
     uint64_t outside = r->parts ? rate_outside(r, &span) : 0;
     *n = *all - (outside < *all ? outside : *all); /* more than there are: a writer invents times */
+    struct rate_slid slid;
+    if (r->parts && (int64_t)span.missing <= 0 && rate_slide_since(r, &span, &slid) && slid.number > *n)
+        *n = slid.number;
     *lowest = r->parts ? rate_lowest(r, &span, *all) : *all;
     return true;
 }

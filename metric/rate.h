@@ -6,8 +6,9 @@
  * collection is on or off, is always fresh: it gives the number, to within one record per window. The records give the
  * exact times, but arrive up to a polling period late, and not at all while collection is off or the ring is full.
  *
- * The window at a reading is the time back to the latest reading that is at least `window` before. With n records in
- * it, the first `a` after its start, the last `b` before its end and `s` after the first, the rate is
+ * The window at a reading is the time back to the latest reading that is at least `window` before; of the first one
+ * that has passed, to the first reading. With n records in it, the first `a` after its start, the last `b` before its
+ * end and `s` after the first, the rate is
  *
  *     0 for n = 0, 1 / window for n = 1, and above that the smallest of
  *     (n - 1) / s,   n / (s + b),   n / (a + s),   (n + 1) / window:
@@ -25,8 +26,8 @@
  * and ends with the first one of the next, so each record is in one window. The rate is that of the last window that
  * has ended, unknown where no reading fell into it.
  *
- * Memory is bounded: readings closer than about window / RATE_GRAINS are merged. Pure: the caller brings the time. One
- * owner.
+ * Memory is bounded: readings closer than about window / RATE_GRAINS are merged. It is 12 KiB, and 16 KiB more
+ * with rate_refine(). Pure: the caller brings the time. One owner.
  */
 #ifndef BEZEL_METRIC_RATE_H
 #define BEZEL_METRIC_RATE_H
@@ -49,9 +50,11 @@ struct rate;
  */
 int rate_new(int64_t window, bool is_chosen, struct rate **r) BEZEL_MUST_CHECK;
 
-/** Before the first reading, of windows that slide: rate_number() uses the times of records. Returns 0 or BEZEL_ENOMEM.
+/**
+ * Before the first reading, of windows that slide: rate_number(), or if not `is_number` rate_limit(), uses the times
+ * of records. Returns 0 or BEZEL_ENOMEM.
  */
-int rate_refine(struct rate *r) BEZEL_MUST_CHECK;
+int rate_refine(struct rate *r, bool is_number) BEZEL_MUST_CHECK;
 
 /** Before the first reading: its windows follow one another. */
 void rate_tumble(struct rate *r);
@@ -88,12 +91,23 @@ void rate_count(struct rate *r, uint64_t attempts, int64_t now);
 bool rate_value(const struct rate *r, int64_t now, double *per_second, double *resolution);
 
 /**
+ * The same for a limit from above (`at_most`), or below, with rate_refine() and where records give it: the largest rate
+ * of all windows that ended since the reading before, or that of the last window. These are `window` long, to a part in
+ * RATE_FINE, and consist of whole parts. In all other cases it is as rate_value(), and so it is for a limit from below
+ * where that is longer by no more than window / RATE_GRAINS; for one from above it is no less than that, and where
+ * records are missing before its window, of the parts of this. Of more than EXPERIMENT_WINDOWS_TIMED windows before a
+ * reading nothing is known.
+ */
+bool rate_limit(const struct rate *r, int64_t now, bool at_most, double *per_second);
+
+/**
  * The number of records in the latest window; of chosen ones, in the latest of which all records came. That reaches
  * back to a reading, so it is longer than `window`. With rate_refine() it is the most of any part of it that is
- * `window` long, to 2 / RATE_FINE of that: no time goes unobserved, and no record counts that is further away. Records
- * whose times are not known, as they are late or lost, count all the same. False, and nothing written, where the rate
- * is unknown. *all: the number in all of the latest window, as far as it reaches back. *lowest: with rate_refine() of
- * the part of it that is its last `window`, to 3 / RATE_FINE of that; else as *all.
+ * `window` long, to 2 / RATE_FINE of that, and where all records came of any window that ended since the reading
+ * before: no time goes unobserved, and no record counts that is further away. Records whose times are not known, as
+ * they are late or lost, count all the same. False, and nothing written, where the rate is unknown. *all: the number in
+ * all of the latest window, as far as it reaches back. *lowest: with rate_refine() of the part of it that is its last
+ * `window`, to 3 / RATE_FINE of that; else as *all.
  */
 bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all, uint64_t *lowest);
 

@@ -158,25 +158,24 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
     const struct evaluator *r = &p->readings[metric];
     int64_t silent = agent_metric_silence(agent, p, metric, now);
     bool at_most = agent->experiment->limits[limit].compare == COMPARE_AT_MOST;
-    bool is_number = agent->experiment->metrics[metric].kind == METRIC_COUNT;
+    bool is_number = experiment_metric_is_counted(&agent->experiment->metrics[metric]);
     bool has_all = agent->keeps_ended && agent->experiment->metrics[metric].aspect && agent_outlives(agent, metric);
     bool of_node = p == &agent->node, misses = of_node && !has_all && agent_misses(agent, metric, at_most, now);
     bool known =
         r->known || (at_most ? r->below : r->above) || agent_breaks_early(agent, &agent->experiment->limits[limit], r);
     struct limit_judge_value v = {.known = known && !misses && (!of_node || agent_is_anew(agent, metric, now)),
-                                  .value = is_number && !at_most ? r->lowest : r->value,
+                                  .value = evaluator_for(r, at_most),
                                   .resolution = r->resolution,
                                   .least = of_node ? agent_at_least(agent, metric, now) : r->least};
     v.open = !v.known && (r->open || agent_is_blind(agent, p, metric) || (misses && agent_is_watched(agent, metric)));
-    if (v.open && experiment_metric_is_counted(&agent->experiment->metrics[metric]) && !at_most &&
-        agent->experiment->limits[limit].bound <= 0) {
+    if (v.open && is_number && !at_most && agent->experiment->limits[limit].bound <= 0) {
         v.known = true; /* no number of records is below 0 */
         v.value = v.least;
         v.resolution = 0;
     }
     if (silent >= 0) {
         /* A number of records cannot rise by the end of a process. */
-        v.of_records = !at_most || !experiment_metric_is_counted(&agent->experiment->metrics[metric]);
+        v.of_records = !at_most || !is_number;
         v.silent = silent;
         v.goes_on = agent_metric_goes_on(agent, p, metric);
     }

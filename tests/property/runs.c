@@ -315,12 +315,17 @@ TEST(records_without_the_field_are_left_out)
 
 static void compare_rates(struct rate *const by[WAYS], int64_t now)
 {
-    double value[WAYS] = {0}, resolution[WAYS] = {0};
+    double value[WAYS] = {0}, resolution[WAYS] = {0}, most[WAYS] = {0}, least[WAYS] = {0};
     bool known[WAYS];
-    for (int i = 0; i < WAYS; i++)
+    for (int i = 0; i < WAYS; i++) {
         known[i] = rate_value(by[i], now, &value[i], &resolution[i]);
-    for (int i = 1; i < WAYS; i++)
+        assert_int_equal(rate_limit(by[i], now, true, &most[i]), known[i]);
+        assert_int_equal(rate_limit(by[i], now, false, &least[i]), known[i]);
+    }
+    for (int i = 1; i < WAYS; i++) {
         assert_true(known[i] == known[0] && same_bits(value[i], value[0]) && same_bits(resolution[i], resolution[0]));
+        assert_true(same_bits(most[i], most[0]) && same_bits(least[i], least[0]) && most[i] >= value[i]);
+    }
 }
 
 static void try_rate(uint8_t *bytes)
@@ -328,8 +333,10 @@ static void try_rate(uint8_t *bytes)
     int64_t window = 1000 << below(21), time = 5 * window, now = time;
     uint64_t attempts = 0;
     struct rate *by[WAYS];
-    for (int i = 0; i < WAYS; i++)
+    for (int i = 0; i < WAYS; i++) {
         assert_int_equal(rate_new(window, false, &by[i]), 0);
+        assert_int_equal(rate_refine(by[i], false), 0);
+    }
     for (int runs = 0; runs < 300; runs++) {
         time = move(time, window);
         const struct packet_run run = any_run(bytes, time, window / (int64_t)(1 + below(500)) + 1, WHOLE);

@@ -133,13 +133,33 @@ TEST(the_first_records_of_a_source_are_in_a_window)
             struct rate *r;
             bool open = false;
             assert_int_equal(rate_new(table[i].window, late > 0, &r), 0);
-            assert_int_equal(rate_refine(r), 0);
+            assert_int_equal(rate_refine(r, true), 0);
             if (table[i].tumbles)
                 rate_tumble(r);
             uint64_t most = most_of_first_burst(r, 100 * CLOCK_MS + 100000, late == 2 ? 38 : 36, &open);
             assert_true(most == 5 || (late == 2 && open && most == 0));
             rate_free(r);
         }
+}
+
+/* The first window that has passed is that of all readings. */
+TEST(what_was_made_before_the_second_reading_is_in_a_window)
+{
+    for (int is_number = 0; is_number <= 1; is_number++) {
+        struct rate *r = fresh(300 * CLOCK_MS);
+        uint64_t n, all, lowest;
+        double value, resolution;
+        assert_int_equal(rate_refine(r, is_number), 0);
+        rate_count(r, 0, CLOCK_S);
+        for (int i = 0; i <= 4; i++) {
+            int64_t now = CLOCK_S + (30 + 100 * i) * CLOCK_MS;
+            rate_count(r, 5, now);
+            assert_int_equal(rate_value(r, now, &value, &resolution), i >= 3);
+            assert_int_equal(rate_number(r, now, &n, &all, &lowest), i >= 3);
+            assert_true(i < 3 || (n == (i == 3 ? 5 : 0) && all == n && (value > 10) == (i == 3)));
+        }
+        rate_free(r);
+    }
 }
 
 TEST(is_unknown_where_the_counter_was_not_read_for_a_window)
@@ -371,13 +391,19 @@ static struct history {
     int64_t next;
 } past;
 
-/* The reading from which a window that ends at reading `end` begins; -1: none. */
+/* Whether a window has passed from one reading to another. */
+static bool is_window(int start, int end)
+{
+    return past.read_at[end] - past.read_at[start] >= past.window - past.window / RATE_GRAINS;
+}
+
+/* The reading from which a window that ends at reading `end` begins, of the first one the first of all; -1: none. */
 static int window_start(int end)
 {
     int start = end;
-    while (start >= 0 && past.read_at[end] - past.read_at[start] < past.window - past.window / RATE_GRAINS)
+    while (start >= 0 && !is_window(start, end))
         start--;
-    return start;
+    return start > 0 && !is_window(0, end - 1) ? 0 : start;
 }
 
 static int compare_times(const void *a, const void *b)
@@ -402,6 +428,38 @@ static double defined_rate(const int64_t *times, int n, int64_t start, int64_t e
     return rate;
 }
 
+static struct {
+    int64_t start, end, before; /* before: the reading before the end */
+    int64_t wide;               /* all records are known since then, too; before `before` by a window, where they are */
+    int n;
+    int64_t inside[ARRIVALS]; /* since `wide`, in order */
+} complete;                   /* the window of which defined_value() knows all records */
+
+/* Those that were told of times in (start, end]. */
+static int records_inside(int64_t start, int64_t end)
+{
+    int n = 0;
+    for (int i = 0; i < past.known; i++)
+        if (past.told[i] > start && past.told[i] <= end)
+            complete.inside[n++] = past.told[i];
+    qsort(complete.inside, (size_t)n, sizeof complete.inside[0], compare_times);
+    return n;
+}
+
+static void complete_window(int start, int end)
+{
+    int wide = start;
+    complete.start = past.read_at[start];
+    complete.end = past.read_at[end];
+    complete.before = past.read_at[end - 1];
+    while (wide > 0 && complete.before - past.read_at[wide] < past.window)
+        wide--;
+    int n = records_inside(past.read_at[wide], complete.end);
+    wide = (uint64_t)n < past.counted[end] - past.counted[wide] ? start : wide;
+    complete.wide = past.read_at[wide];
+    complete.n = records_inside(complete.wide, complete.end);
+}
+
 static bool defined_value(double *value, double *resolution)
 {
     int newest = past.readings - 1, from = window_start(newest);
@@ -412,24 +470,50 @@ static bool defined_value(double *value, double *resolution)
     *value = count;
     *resolution = 1 / w;
     for (int end = newest; end >= 0 && past.read_at[newest] - past.read_at[end] <= past.window; end--) {
-        static int64_t inside[ARRIVALS];
-        int n = 0, start = window_start(end);
+        int start = window_start(end);
         if (start < 0)
             break;
-        for (int i = 0; i < past.known; i++)
-            if (past.told[i] > past.read_at[start] && past.told[i] <= past.read_at[end])
-                inside[n++] = past.told[i];
+        int n = records_inside(past.read_at[start], past.read_at[end]);
         if ((uint64_t)n < past.counted[end] - past.counted[start])
             continue;
-        qsort(inside, (size_t)n, sizeof inside[0], compare_times);
-        double exact = defined_rate(inside, n, past.read_at[start], past.read_at[end]);
+        double exact = defined_rate(complete.inside, n, past.read_at[start], past.read_at[end]);
         if (fabs(exact - count) <= *resolution * (1 + 1e-9)) {
             *value = exact;
             *resolution = 0;
         }
+        complete_window(start, end);
         break;
     }
     return true;
+}
+
+/* The rate of the records inside from `start` on, for as long as a window of parts is. */
+static double rate_inside(int64_t start, int64_t length)
+{
+    int from = 0, until = 0;
+    while (from < complete.n && complete.inside[from] < start)
+        from++;
+    for (until = from; until < complete.n && complete.inside[until] < start + length;)
+        until++;
+    return defined_rate(complete.inside + from, until - from, start, start + length);
+}
+
+/*
+ * The largest of the rates of windows of whole parts that ended since the reading before the last one, or of those in
+ * the window that rate_value() is of; and that of the last one.
+ */
+static void expect_extremes(const struct rate *r, int64_t now, double value, bool exact)
+{
+    int64_t part = past.window / RATE_FINE, end = (complete.end + 1) / part * part;
+    double most = value, last = value, highest, lowest, at_end = 0;
+    bool longer = complete.end - complete.start > past.window + past.window / RATE_GRAINS;
+    int64_t first = complete.wide / part + 1, since = complete.before / part - RATE_FINE + 1;
+    for (int64_t at = (first > since ? first : since) * part; exact && at + RATE_FINE * part <= end; at += part) {
+        most = fmax(most, at_end = rate_inside(at, RATE_FINE * part));
+        last = longer ? at_end : last;
+    }
+    assert_true(rate_limit(r, now, true, &highest) && rate_limit(r, now, false, &lowest));
+    assert_true(fabs(highest - most) <= 1e-9 * (1 + most) && fabs(lowest - last) <= 1e-9 * (1 + last));
 }
 
 /* Arrivals in (from, to]: regular, Poisson, bursts at one instant, or none; now and then one at the reading itself. */
@@ -473,6 +557,7 @@ static void compare_with_definition(const struct rate *r, int64_t now)
         return;
     assert_true(fabs(value - should) <= 1e-9 * (1 + should));
     assert_true(fabs(resolution - should_resolution) <= 1e-9 * (1 + should_resolution));
+    expect_extremes(r, now, value, resolution == 0);
     /* Whatever was collected: never further from the truth than one record a window. */
     int from = window_start(past.readings - 1);
     double w = (double)(now - past.read_at[from]) / 1e9;
@@ -489,6 +574,7 @@ static int one_history(uint64_t *seed)
     int64_t now = (int64_t)(seed_next(seed) % CLOCK_S), mean = 1 + past.window / (1 + (int64_t)(seed_next(seed) % 40));
     int mode = ON, kind = 0, done = 0, exact = 0;
     struct rate *r = fresh(past.window);
+    assert_int_equal(rate_refine(r, false), 0);
     for (int i = 0; i < READINGS && past.arrivals < ARRIVALS - 1000; i++) {
         int64_t before = now;
         now += every + (int64_t)(seed_next(seed) % (uint64_t)(every / 4 + 1));
@@ -538,7 +624,7 @@ static void number_is_that_of_a_window(uint64_t *seed, int64_t window, int64_t l
     struct rate *r = fresh(window);
     int64_t times[PLAN_MOST], now = 0, before = 0, part = window / RATE_FINE;
     int n = 0, missing = 0, made = 0;
-    assert_int_equal(rate_refine(r), 0);
+    assert_int_equal(rate_refine(r, true), 0);
     for (int64_t t = 0; n < PLAN_MOST && t < 20 * CLOCK_S; n++)
         times[n] = t += 1 + (int64_t)(seed_next(seed) % (20 * CLOCK_MS));
     rate_count(r, 0, 0);
@@ -555,7 +641,9 @@ static void number_is_that_of_a_window(uint64_t *seed, int64_t window, int64_t l
             most = most_within(times, made, now - window - part, now, INT64_MAX / 2) +
                    most_within(times, made, 0, now, 2 * part + 2); /* of parts at its begin */
             assert_true(lowest <= all && lowest <= most + (uint64_t)missing);
-            least = most_within(times, made, now - window, now, window); /* the last window, at least */
+            least = most_within(times, made, now - window, now, window); /* the last window, at least, ... */
+            assert_true(missing > 0 || /* ... and where all came each that ended since the reading before */
+                        got >= most_within(times, made, before - window + 2 * part, now - part, window - 2 * part));
             most = most_within(times, made, 0, now, window + part) + missing +
                    most_within(times, made, 0, now, 2 * part + 2) + most_within(times, made, 0, now, part + 1);
             assert_true(got >= least && got <= most);
@@ -576,12 +664,61 @@ TEST(a_number_of_records_is_that_of_a_window_however_late_it_is_read)
     }
 }
 
+/* The extremes at an instant of what was made so far, of which all but the last `late` records have come. */
+static void read_extremes(struct rate *r, const int64_t *times, int made, int *came, int late, int64_t now,
+                          double extremes[2])
+{
+    for (; *came < made - late; ++*came)
+        rate_record(r, times[*came]);
+    rate_count(r, (uint64_t)made, now);
+    extremes[0] = extremes[1] = NAN;
+    (void)(rate_limit(r, now, true, &extremes[0]) && rate_limit(r, now, false, &extremes[1]));
+}
+
+/*
+ * Instants come sooner than the window, which thus reaches back over two of them, or it is no multiple of theirs. A
+ * burst of five within a tenth of a window, and nothing else near it, is 5 to 6 a window, at one of the instants at
+ * least, and behind it there is nothing in the last window; a steady source is as fast as it is.
+ */
+TEST(a_rate_is_that_of_a_window_however_far_the_instant_before_is)
+{
+    const int64_t windows[] = {100 * CLOCK_MS, 130 * CLOCK_MS, 250 * CLOCK_MS};
+    uint64_t seed = seed_start();
+    for (int turn = 0; turn < 120; turn++) {
+        int64_t times[PLAN_MOST], window = windows[turn % 3], now = 0;
+        int n = 0, made = 0, came = 0, steady = turn / 3 % 2, late = turn / 6 % 2;
+        double most = 0, got[2], unit = 1e9 / (double)window;
+        struct rate *r = fresh(window);
+        assert_int_equal(rate_refine(r, false), 0);
+        for (int64_t t = window / 10; n + 5 < PLAN_MOST && t < 40 * window; t += steady ? window / 10 : 10 * window)
+            for (int i = 0; i < (steady ? 1 : 5); i++)
+                times[n++] = t + (steady ? 0 : i * window / 40 + (int64_t)(seed_next(&seed) % (uint64_t)(window / 50)));
+        times[n] = INT64_MAX;
+        rate_count(r, 0, 0);
+        for (int i = 1; now < 30 * window; i++) {
+            now = i * 99 * CLOCK_MS + (int64_t)(seed_next(&seed) % (300 * CLOCK_US));
+            for (; times[made] <= now; made++)
+                ;
+            read_extremes(r, times, made, &came, late && i % 2, now, got);
+            if (now < 3 * window)
+                continue;
+            most = fmax(most, got[0]);
+            assert_true(steady ? got[0] >= 9.8 * unit && got[0] <= 10.2 * unit : got[0] <= 6.1 * unit);
+            assert_true(!steady || late || (got[1] >= 9.8 * unit && got[1] <= 10.2 * unit));
+            if (!steady && now - times[made - 1] > window + 2 * window / RATE_FINE && !(late && i % 2))
+                assert_true(got[1] == 0);
+        }
+        assert_true(most >= (steady ? 9.8 : 4.9) * unit);
+        rate_free(r);
+    }
+}
+
 /* A burst between two windows that end at readings is in a window, too. */
 TEST(no_time_between_windows_goes_unobserved)
 {
     uint64_t n, all, lowest;
     struct rate *r = fresh(100 * CLOCK_MS);
-    assert_int_equal(rate_refine(r), 0);
+    assert_int_equal(rate_refine(r, true), 0);
     rate_count(r, 1, CLOCK_S);
     rate_count(r, 1, 2 * CLOCK_S);
     for (int i = 0; i < 5; i++)
@@ -605,7 +742,7 @@ TEST(a_silence_a_little_longer_than_the_window_is_seen_however_instants_jitter)
     uint64_t seed = seed_start(), made = 0, seen[2] = {0};
     struct rate *r = fresh(CLOCK_S), *number = fresh(CLOCK_S);
     int64_t last = 0, next = CLOCK_MS;
-    assert_int_equal(rate_refine(number), 0);
+    assert_int_equal(rate_refine(number, true), 0);
     for (int i = 0; i < 2000; i++) {
         int64_t now = CLOCK_S + i * 100 * CLOCK_MS + (int64_t)(seed_next(&seed) % JITTER);
         for (; next <= now; next += ++made % 100 ? CLOCK_MS : 1040 * CLOCK_MS) {
