@@ -47,7 +47,10 @@ int activity_init(struct activity *a, const struct activity_window *windows, siz
 {
     *a = (struct activity){.windows = windows, .window_count = window_count, .left = ACTIVITY_MEMORY};
     a->messages = record_messages_new(ACTIVITY_SENT_MEMORY);
-    return a->messages ? 0 : BEZEL_ENOMEM;
+    if (!a->messages)
+        return BEZEL_ENOMEM;
+    record_messages_in_order(a->messages);
+    return 0;
 }
 
 void activity_fini(struct activity *a)

@@ -24,6 +24,7 @@ enum { AHEAD = 8, LATER = 4 }; /* records, and entries to be forgotten, whose me
 struct mark {
     int64_t own, time, bound;
     uint32_t source, clock, series, next;
+    uint32_t of; /* of an end that has its value: the process that made its beginning */
     uint8_t position;
     uint8_t told; /* of an end: bit i for part i */
     bool again;   /* of an end: it came when one of its process had its value; belongs to a later beginning, if any */
@@ -338,6 +339,7 @@ static void tell_whole(struct interval *in, struct entry *e, struct mark *end, c
         return;
     count_waiting(in, end, true);
     end->told |= 1U << INTERVAL_WHOLE;
+    end->of = c->at[0]->source;
     struct clock_reading took = time_between(c->at[0], end);
     if (took.ns < 0 && saturate_add(took.ns, took.bound) < 0) {
         in->counts.negative++;
@@ -533,11 +535,26 @@ static bool is_before(const struct mark *m, const struct mark *begin)
     return m->time < (bound < INT64_MAX ? saturate_sub(begin->time, bound) : begin->time);
 }
 
-/* Whether `m` belongs to the beginning that comes now, rather than to the one before. */
-static bool survives(const struct interval *in, const struct mark *m, const struct mark *begin)
+static bool is_used(const struct interval *in, const struct mark *m)
 {
-    bool is_used = is_end(in, m) && is_told(m) && !m->again;
-    return m->position == 0 || (!is_used && !is_before(m, begin));
+    return is_end(in, m) && is_told(m) && !m->again;
+}
+
+/* Whether the beginning of process `source` has all its ends, which others made: who repeats its key goes on for it. */
+static bool is_spent(const struct interval *in, const struct entry *e, uint32_t source)
+{
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
+        if (is_used(in, &in->marks[at]) && in->marks[at].source == source)
+            return false;
+    return e->answers > 0 && e->answers >= in->most_answers;
+}
+
+/* Whether `m` belongs to the beginning that comes now, rather than to one before. */
+static bool survives(const struct interval *in, const struct entry *e, const struct mark *m, const struct mark *begin)
+{
+    if (m->position == 0)
+        return m->source == begin->source || !is_spent(in, e, m->source);
+    return is_used(in, m) ? m->of != begin->source && !is_spent(in, e, m->of) : !is_before(m, begin);
 }
 
 static void begin_anew(struct interval *in, struct entry *e, const struct mark *begin, int64_t now)
@@ -546,7 +563,7 @@ static void begin_anew(struct interval *in, struct entry *e, const struct mark *
     for (uint32_t *link = &e->marks; *link != NONE;) {
         uint32_t at = *link;
         struct mark *m = &in->marks[at];
-        if (survives(in, m, begin)) {
+        if (survives(in, e, m, begin)) {
             if (m->again) {
                 m->again = false;
                 m->told = 0;
@@ -598,6 +615,15 @@ static struct mark *add_mark(struct interval *in, struct entry *e, struct mark n
     return &in->marks[at];
 }
 
+/* Whether a beginning takes the place of another process's, which has ended, or begins with the same number later. */
+static bool takes_over(const struct interval *in, const struct entry *e, const struct mark *begin)
+{
+    bool any = false;
+    for (uint32_t at = e->marks; at != NONE && begin->position == 0; at = in->marks[at].next)
+        any = any || (in->marks[at].position == 0 && is_spent(in, e, in->marks[at].source));
+    return any;
+}
+
 static struct mark mark_of(const struct interval_event *event)
 {
     return (struct mark){.own = saturate_ns(event->own),
@@ -637,13 +663,15 @@ void interval_add(struct interval *in, const struct interval_event *event, int64
         forget_oldest(in, true, now);
     note_source(in, &new);
     struct entry *e = entry_of(in, event->key, now);
-    if ((mark = find_mark(in, e, &new)))
+    if (!(mark = find_mark(in, e, &new)) && takes_over(in, e, &new))
+        begin_anew(in, e, &new, now);
+    if (mark)
         replace(in, e, mark, new, now);
-    else if (!(mark = add_mark(in, e, new))) {
+    else
+        mark = add_mark(in, e, new);
+    if (!mark)
         in->counts.crowded++;
-        return;
-    }
-    if (is_end(in, mark))
+    else if (is_end(in, mark))
         tell(in, e, mark, false, now);
     else
         tell_all(in, e, false, now);

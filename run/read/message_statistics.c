@@ -153,8 +153,10 @@ struct message_reading *message_reading_new(void)
     if (!r)
         return NULL;
     *r = (struct message_reading){.messages = record_messages_new(SENT_MEMORY), .memory = VALUES_MEMORY};
-    if (r->messages)
+    if (r->messages) {
+        record_messages_in_order(r->messages);
         return r;
+    }
     free(r);
     return NULL;
 }

@@ -29,6 +29,7 @@ struct table {
     uint64_t count;           /* that ever came; the last `capacity` of them are there */
     uint64_t forgotten;
     uint32_t capacity; /* a power of two */
+    bool in_order;
 };
 
 struct record_messages {
@@ -65,12 +66,16 @@ static void unlink_entry(struct table *t, uint32_t i)
     *at = t->links[i].next;
 }
 
-/* Adds an entry; of several with one key the earliest counts, unless the one that is there has its place already. */
+/*
+ * Adds an entry; of several with one key the earliest counts, unless the one that is there has its place already; or in
+ * order, that of the latest process.
+ */
 static void add(struct table *t, const struct record_sent *sent)
 {
     struct record_sent *same = find(t, sent->key);
     if (same) {
-        if (!same->given && sent->at.ns < same->at.ns)
+        bool takes_over = t->in_order && same->process != sent->process;
+        if (takes_over || (!same->given && sent->at.ns < same->at.ns))
             *same = *sent;
         return;
     }
@@ -130,6 +135,11 @@ void record_messages_free(struct record_messages *m)
     free_table(&m->sent);
     free_table(&m->received);
     free(m);
+}
+
+void record_messages_in_order(struct record_messages *m)
+{
+    m->sent.in_order = true;
 }
 
 /* The keys of a message, which it may have with it. */

@@ -34,6 +34,12 @@ struct record_messages;
 struct record_messages *record_messages_new(size_t memory);
 void record_messages_free(struct record_messages *m);
 
+/**
+ * All sendings and receivings are taken in the order of the run's time: of the same message of two processes the later
+ * sending counts from then on. A program that was restarted numbers its messages anew.
+ */
+void record_messages_in_order(struct record_messages *m);
+
 /** Takes a sending that was found; other records, and those that name nobody, are none. */
 void record_messages_add(struct record_messages *m, const struct record_item *sent);
 

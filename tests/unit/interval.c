@@ -434,6 +434,48 @@ TEST_WITH(NULL, end, a_record_without_a_value_of_the_field_leaves_it_open)
     }
 }
 
+/* The first process, 1, was restarted as 2, and numbers its records from the same number. */
+TEST_WITH(NULL, end, who_repeats_an_answered_key_goes_on_for_another_process)
+{
+    begin(2, METRIC_LAST);
+    add(0, 7, 1, 0);
+    add(1, 7, 3, 10 * MS);
+    add(0, 7, 2, 500 * MS);
+    add(1, 7, 3, 800 * MS);
+    assert_true(value_at(800 * MS).value == 300e6);
+    add(1, 7, 3, 900 * MS);
+    struct interval_counts c = interval_counts(in);
+    assert_true(c.matched == 2 && c.repeated[1] == 1 && c.open == 0 && c.waiting == 0);
+}
+
+/* Both are there: which of them the end belongs to is not known. */
+TEST_WITH(NULL, end, who_repeats_a_key_that_waits_makes_it_ambiguous)
+{
+    begin(2, METRIC_LAST);
+    add(0, 7, 1, 0);
+    add(0, 7, 2, 5 * MS);
+    add(1, 7, 3, 10 * MS);
+    interval_advance(in, NOW + 20 * CLOCK_S);
+    struct interval_counts c = interval_counts(in);
+    assert_true(c.matched == 0 && c.ends[INTERVAL_AMBIGUOUS] == 1);
+}
+
+/* 1 answers its key twice; 2 has begun the same key anew in between. */
+TEST_WITH(NULL, end, what_another_process_begins_anew_leaves_an_end_used)
+{
+    begin(2, METRIC_MAX);
+    for (uint32_t source = 1; source <= 2; source++) {
+        add(0, 7, source, (int64_t)source * MS);
+        add(1, 7, source, (int64_t)(source + 7) * MS);
+    }
+    add(0, 7, 2, 500 * MS);
+    add(1, 7, 2, 506 * MS);
+    add(1, 7, 1, 700 * MS);
+    assert_true(value_at(700 * MS).value == 7e6);
+    struct interval_counts c = interval_counts(in);
+    assert_true(c.matched == 3 && c.repeated[1] == 1);
+}
+
 /* The window is 10 s, and records may come a second later. */
 TEST_WITH(NULL, end_late, a_time_that_is_too_long_is_known_behind_the_run)
 {

@@ -21,9 +21,9 @@ static struct dict_aspect aspects[] = {{.id = SENT, .kind = DICT_SENT, .name = "
                                        {.id = OTHER, .kind = DICT_EVENT, .name = "other", .field_count = 2}};
 static struct dict dict = {.aspect_count = 3, .string_count = 4, .aspects = aspects, .strings = (const char **)names};
 static struct model_node nodes[3] = {{.row = 7}, {.row = 8}, {.row = 9}};
-static struct model_process processes[3] = {{.node = &nodes[0], .name = "client", .dict = &dict},
-                                            {.node = &nodes[1], .name = "server", .dict = &dict},
-                                            {.node = &nodes[2], .name = "camera", .dict = &dict}};
+static struct model_process processes[3] = {{.row = 1, .node = &nodes[0], .name = "client", .dict = &dict},
+                                            {.row = 2, .node = &nodes[1], .name = "server", .dict = &dict},
+                                            {.row = 3, .node = &nodes[2], .name = "camera", .dict = &dict}};
 
 /* A record of a process; `peer` as in `names`. */
 static struct record_item record(int process, uint32_t aspect, int peer, uint64_t tag, uint64_t time)
@@ -126,6 +126,19 @@ TEST(the_first_sending_counts)
     struct record_item received = record(SERVER, RECEIVED, CLIENT, 5, 0);
     record_messages_received(m, &received); /* in between */
     assert_false(record_messages_sent(m, &again));
+    record_messages_free(m);
+}
+
+/* The client is a camera now, say: the server receives message 5 of either. */
+TEST(in_order_the_sending_of_the_latest_process_counts)
+{
+    struct record_messages *m = record_messages_new(1 << 20);
+    record_messages_in_order(m);
+    add(m, CLIENT, NEWS, 5, 100);
+    add(m, CLIENT, NEWS, 5, 200); /* sent again */
+    assert_int_equal(find(m, SERVER, NEWS, 5)->time, 100);
+    add(m, CAMERA, NEWS, 5, 300);
+    assert_int_equal(find(m, SERVER, NEWS, 5)->time, 300);
     record_messages_free(m);
 }
 
