@@ -30,6 +30,7 @@ enum {
     REAP_EVERY_MS = 10,    /* between two rounds of SIGKILL */
     REAP_SELDOM_MS = 1000, /* the same after LAUNCHER_FINISH: what is left probably cannot be killed */
     PORTS_EVERY_MS = 50,   /* between two looks for ports */
+    SIGNALS_A_TURN = 16,   /* who sends more of them does not keep us from the rest */
 };
 
 struct connection {
@@ -52,6 +53,7 @@ struct serving {
 
 static struct message message; /* one thread; too large for a stack */
 static uint8_t bytes[MESSAGE_MAX_BYTES];
+static struct marks_callers callers;
 
 /* ---- Ending ------------------------------------------------------------------------------------------------------ */
 
@@ -305,8 +307,10 @@ static void accept_connection(struct serving *s)
 static void take_signals(struct serving *s)
 {
     struct signalfd_siginfo info;
-    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        if (info.ssi_signo == SIGTERM) {
+    for (int i = 0; i < SIGNALS_A_TURN && read(s->signals, &info, sizeof info) == (ssize_t)sizeof info; i++)
+        if (info.ssi_signo == SIGURG && info.ssi_code == SI_USER && info.ssi_pid > 0) {
+            marks_add_caller(&callers, (pid_t)info.ssi_pid);
+        } else if (info.ssi_signo == SIGTERM) {
             end(s, 0, s->grace);
             s->terminated = true;
             s->leaving |= !s->how->owned;
@@ -383,8 +387,9 @@ static void turns(struct serving *s)
     for (;;) {
         bool empty = reap(s);
         if (empty && s->ending) {
+            take_signals(s); /* of who has ended since the last look */
             if (!s->all.empty && s->home >= 0)
-                marks_take();
+                marks_take(&callers);
             launched_note_empty(&s->all);
         }
         bool told = !s->how->owned || s->connections[0].fd < 0;
@@ -412,6 +417,7 @@ bool launcher_serve(const struct launcher_serving *how)
     sigemptyset(&read_here);
     sigaddset(&read_here, SIGCHLD);
     sigaddset(&read_here, SIGTERM);
+    sigaddset(&read_here, SIGURG); /* segment_leave_mark() */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     struct serving s = {
         .how = how, .grace = how->grace, .silence = LAUNCHER_SILENCE, .heard = clock_now(), .fd_room = FDS_FIXED};

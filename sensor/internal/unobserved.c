@@ -12,7 +12,7 @@
  *     2. in the doorbell of its folder, if that can be mapped now;
  *     3. in the doorbell that was there when the program was loaded, or that its parent had: of its folder, or else
  *        of the node whose launcher is its ancestor, as where its environment was emptied;
- *     4. by a mark for its launcher, where that is root's (struct segment_mark);
+ *     4. by a mark and a signal for its launcher, where its doorbell cannot be reached (struct segment_mark);
  *     5. in the segment of the process that forked it, which may be read later.
  *
  * It keeps the beginning of the parent's segment mapped, through an open file description of its own, because the

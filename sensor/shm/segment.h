@@ -244,8 +244,8 @@ struct segment {
  * A process that records and is not observed, and whose launcher is root, or its own user, and has a doorbell that it
  * cannot reach: an entry of file `<pid>-<start time>-<pid namespace of the launcher>.unobserved` in the default folder
  * of its user, or in a new one /dev/shm/bezel-XXXXXX if that is somebody else's. The launcher counts the entries when
- * all that it started has ended (sensor/shm/marks.h). Where there was no room, an entry is a hole: all zeros. A file
- * whose launcher is gone is litter. Fields are hostile.
+ * all that it started has ended (sensor/shm/marks.h), and those who sent it SIGURG and whose entry it does not see.
+ * Where there was no room, an entry is a hole: all zeros. A file whose launcher is gone is litter. Fields are hostile.
  */
 struct segment_mark {
     uint32_t pid;

@@ -74,7 +74,10 @@ struct segment_launcher segment_find_launcher(void);
  */
 struct doorbell *segment_map_launchers_doorbell(const struct segment_launcher *launcher);
 
-/** Leaves a mark (struct segment_mark) of this process for the launcher. False: it cannot. As segment_refuse(). */
+/**
+ * Leaves a mark (struct segment_mark) of this process for the launcher, and sends it SIGURG, in case it does not see
+ * the mark. False: neither can be done. As segment_refuse().
+ */
 bool segment_leave_mark(const struct segment_launcher *launcher);
 
 /** The name of the file of marks for the launcher. */

@@ -497,38 +497,102 @@ TEST(what_there_was_no_room_for_is_named)
 
 /* ---- Marks ------------------------------------------------------------------------------------------------------- */
 
+static struct marks_callers callers;
+static struct segment_launcher launcher; /* the test's process */
+static char marks[128];                  /* the file of its marks */
+static int before;
+
+static void become_launcher(struct fixture *f)
+{
+    char folder[FILE_DEFAULT_DIR_BYTES], name[SEGMENT_MARKS_NAME_BYTES];
+    struct procstat self;
+    *f = (struct fixture){.options = {.batch = true, .take_all = true}};
+    fixture_open(f);
+    assert_true(procstat_read(0, &self));
+    launcher = (struct segment_launcher){getpid(), geteuid(), self.start_time, procstat_namespace()};
+    file_default_dir(folder);
+    segment_name_marks(&launcher, name);
+    snprintf(marks, sizeof marks, "%s/%s", folder, name);
+    before = open(".", O_PATH | O_CLOEXEC);
+    assert_int_equal(chdir(f->dir), 0);
+}
+
+static void be_no_launcher(struct fixture *f)
+{
+    assert_int_equal(fchdir(before), 0);
+    close(before);
+    fixture_end(f);
+}
+
 TEST(marks_are_counted_once_and_no_link_is_followed)
 {
-    struct fixture f = {.options = {.batch = true, .take_all = true}};
-    char folder[FILE_DEFAULT_DIR_BYTES], name[SEGMENT_MARKS_NAME_BYTES], path[128], target[PATH_MAX + 8];
-    struct procstat self;
-    fixture_open(&f);
-    assert_true(procstat_read(0, &self));
-    const struct segment_launcher launcher = {getpid(), geteuid(), self.start_time, procstat_namespace()};
-    int before = open(".", O_PATH | O_CLOEXEC);
-    assert_int_equal(chdir(f.dir), 0);
+    struct fixture f;
+    char target[PATH_MAX + 8];
+    become_launcher(&f);
     for (int i = 0; i < 3; i++)
         assert_true(segment_leave_mark(&launcher));
-    marks_take();
+    marks_take(&callers);
     await_count(&f, 3);
     assert_int_equal(node_books(&f), 3);
     assert_true(says(&f, "who may not write in the node's folder"));
-    file_default_dir(folder);
-    segment_name_marks(&launcher, name);
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_not_equal(access(marks, F_OK), 0);
     snprintf(target, sizeof target, "%s/target", f.dir);
     assert_int_equal(file_replace(target, (char[sizeof(struct segment_mark)]){0}, sizeof(struct segment_mark)), 0);
-    assert_int_equal(symlink(target, path), 0);
+    assert_int_equal(symlink(target, marks), 0);
     assert_true(segment_leave_mark(&launcher)); /* elsewhere */
-    marks_take();
-    assert_int_not_equal(lstat(path, &(struct stat){0}), 0);
+    marks_take(&callers);
+    assert_int_not_equal(lstat(marks, &(struct stat){0}), 0);
     fixture_turn(&f);
     assert_int_equal(external_unobserved(f.external), 4);
     assert_int_equal(unlink(target), 0);
-    assert_int_equal(fchdir(before), 0);
-    close(before);
-    fixture_end(&f);
+    be_no_launcher(&f);
+}
+
+static void leave_a_mark(void *unused)
+{
+    (void)unused;
+    must(segment_leave_mark(&launcher));
+}
+
+static void wait_for_ever(void *unused)
+{
+    (void)unused;
+    for (;;)
+        pause();
+}
+
+TEST(who_signals_the_launcher_counts_once_whether_its_mark_is_seen_or_not)
+{
+    struct fixture f;
+    sigset_t urgent;
+    siginfo_t info;
+    become_launcher(&f);
+    sigemptyset(&urgent);
+    sigaddset(&urgent, SIGURG);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &urgent, NULL), 0);
+    pid_t marked = fixture_spawn(leave_a_mark, NULL), unmarked = fixture_spawn(wait_for_ever, NULL);
+    assert_int_equal(fixture_wait(marked), 0);
+    assert_int_equal(sigtimedwait(&urgent, &info, &(struct timespec){0}), SIGURG);
+    assert_int_equal(info.si_pid, marked);
+    for (int i = 0; i < 2; i++) {
+        marks_add_caller(&callers, marked); /* which is gone */
+        marks_add_caller(&callers, unmarked);
+        marks_add_caller(&callers, getppid()); /* no descendant */
+    }
+    assert_int_equal(callers.count, 2);
+    marks_take(&callers);
+    await_count(&f, 2);
+    assert_true(says(&f, "it reaches neither the node's folder nor the launcher's /dev/shm"));
+    assert_int_equal(callers.count, 0);
+    /* An entry without a name may be its. */
+    assert_int_equal(file_replace(marks, (char[sizeof(struct segment_mark)]){0}, sizeof(struct segment_mark)), 0);
+    marks_add_caller(&callers, unmarked);
+    marks_take(&callers);
+    await_count(&f, 3);
+    assert_int_equal(kill(unmarked, SIGKILL), 0);
+    (void)fixture_wait(unmarked);
+    assert_int_equal(sigprocmask(SIG_UNBLOCK, &urgent, NULL), 0);
+    be_no_launcher(&f);
 }
 
 /* ---- Hostile counts ---------------------------------------------------------------------------------------------- */
