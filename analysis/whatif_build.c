@@ -389,9 +389,11 @@ static enum path_class class_of(const struct activity_thread *t, int64_t from, i
         [ACTIVITY_FOR_LOCK] = PATH_LOCK, [ACTIVITY_FOR_IO] = PATH_IO, [ACTIVITY_FOR_TIMER] = PATH_SLEEP};
     const struct activity_wait *x = activity_wait_in(t, from, until);
     enum activity_reason reason = activity_reason_before(t, until);
+    if (x && x->state == ACTIVITY_STOPPED)
+        return PATH_STOPPED;
     if (reason >= ACTIVITY_FOR_LOCK && reason <= ACTIVITY_FOR_TIMER)
         return classes[reason];
-    return x && x->state == ACTIVITY_DISK ? PATH_IO : x && x->state == ACTIVITY_STOPPED ? PATH_STOPPED : PATH_UNKNOWN;
+    return x && x->state == ACTIVITY_DISK ? PATH_IO : PATH_UNKNOWN;
 }
 
 /*

@@ -339,6 +339,7 @@ static const struct {
     {ACTIVITY_DISK, ACTIVITY_NO_WAIT, "io = 0", "??......"},
     {ACTIVITY_DISK, ACTIVITY_FOR_LOCK, "lock = 0", "??......"},
     {ACTIVITY_STOPPED, ACTIVITY_NO_WAIT, NULL, "??.....?"},
+    {ACTIVITY_STOPPED, ACTIVITY_FOR_LOCK, NULL, "??.....?"}, /* no lock would have let it go on */
 };
 
 /* A works for 10 ms in span w, waits for 30 ms, and works for 5 ms; meanwhile B works in span x, and sleeps. */
