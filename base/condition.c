@@ -72,8 +72,9 @@ static bool read_number(struct condition *c)
         c->bound.whole = (int64_t)c->bound.number;
         c->bound.whole -= (double)c->bound.whole > c->bound.number;
         c->bound.fraction = c->bound.number > (double)c->bound.whole;
-    } else if (!minus && units_read_duration(text, &c->bound.whole, &ignored) == 0) {
+    } else if (units_read_duration(text, &c->bound.whole, &ignored) == 0) {
         c->of = CONDITION_OF_TIME;
+        c->bound.whole = minus ? -c->bound.whole : c->bound.whole;
         c->bound.number = (double)c->bound.whole;
     } else {
         return false;
@@ -125,7 +126,7 @@ bool condition_result(enum condition_compare compare, int sign)
 /* Exact, also where the value is no whole number of the field's unit. */
 static int compare_whole(const struct condition_bound *b, int64_t value, int64_t scale)
 {
-    int64_t bound = b->whole / scale;
+    int64_t bound = b->whole / scale - (b->whole % scale < 0);
     bool fraction = b->fraction || b->whole % scale != 0;
     return value != bound ? (value < bound ? -1 : 1) : fraction ? -1 : 0;
 }

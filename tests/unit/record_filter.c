@@ -106,6 +106,25 @@ TEST(labels_and_strings_are_compared_as_texts)
     assert_true(!meets("codec > 4", SHOWN, CODEC, 2));
 }
 
+/* As of the offset of a clock, or a phase. */
+TEST(a_time_may_be_negative)
+{
+    static const struct {
+        const char *text;
+        int64_t value, scale;
+        bool holds;
+    } cases[] = {
+        {"x < -1 ms", -1000001, 1, true},     {"x < -1 ms", -1000000, 1, false},     {"x < -1 ms", 0, 1, false},
+        {"x >= -1500 ms", -1, CLOCK_S, true}, {"x >= -1500 ms", -2, CLOCK_S, false}, {"x <= -2 s", -2, CLOCK_S, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct condition c;
+        const char *why;
+        assert_int_equal(condition_read(cases[i].text, &c, &why), 0);
+        assert_int_equal(condition_holds_whole(&c.bound, cases[i].value, cases[i].scale), cases[i].holds);
+    }
+    assert_true(latency("latency < -5 ms", -5.5) && !latency("latency < -5 ms", -5));
+}
+
 TEST(what_is_no_condition_is_refused_with_a_remedy)
 {
     static const struct {

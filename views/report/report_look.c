@@ -136,11 +136,9 @@ static bool condition(const struct experiment_limit *l, const struct experiment_
     const char *op = l->compare == COMPARE_AT_MOST ? ">" : "<", *minus = l->bound < 0 ? "-" : "";
     double bound = fabs(l->bound);
     bool is_time = l->unit == UNIT_DURATION;
-    if (!m->field || (bound > 1e9 && !(is_time && l->bound < 9e18)))
+    if (!m->field || (bound > 1e9 && !(is_time && bound < 9e18)))
         return m->where && (size_t)snprintf(text, size, "%s", m->where) < size;
-    if (bound > 1e9)
-        return snprintf(text, size, "%s %s %s", m->field, op, units_exact_duration((int64_t)l->bound).s) > 0;
-    snprintf(text, size, "%s %s %s%s", m->field, op, is_time ? "" : minus,
+    snprintf(text, size, "%s %s %s%s", m->field, op, minus,
              is_time ? units_exact_duration((int64_t)bound).s : units_exact_number(bound).s);
     return true;
 }
