@@ -20,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -251,6 +252,7 @@ void run_put_start(struct run *r)
 static int put_first_properties(const struct run *r)
 {
     struct rundb *f;
+    struct stat st;
     char value[256], sum[RUNDB_EXPERIMENT_MAX];
     const char *key;
     int err = rundb_sum_experiment(r->dir.path, sum);
@@ -265,6 +267,8 @@ static int put_first_properties(const struct run *r)
         err = rundb_put(f, RUNDB_EXPERIMENT, sum);
     if (!err)
         err = rundb_put_int(f, RUNDB_BEGUN, clock_now() + r->console.realtime_offset);
+    if (!err && stat(r->dir.path, &st) == 0)
+        err = rundb_put_int(f, RUNDB_INODE, (int64_t)st.st_ino);
     for (unsigned i = 0; !err && rundir_version(i, &key, value, sizeof value); i++)
         err = rundb_put(f, key, value);
     int closed = rundb_close(f);

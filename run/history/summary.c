@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define TOO_MANY "it holds more rows of one kind than a report can take: 2,097,152"
 
@@ -396,6 +397,16 @@ static void check_pairs(struct summary_loading *l)
                                       "can compare");
 }
 
+/* Of a run that has no end it is not known then whether it was aborted, or went on after it was copied. */
+static bool is_copied(const char *run, const struct summary *s)
+{
+    struct mirror_state mirror;
+    struct stat st;
+    return summary_property(s, RUNDB_INODE) && stat(run, &st) == 0 &&
+           (uint64_t)st.st_ino != (uint64_t)summary_property_number(s, RUNDB_INODE) &&
+           mirror_state_read(run, &mirror) == 0;
+}
+
 static int load(const char *run, uint32_t tables, void (*rows)(struct summary_loading *l), struct summary **s)
 {
     struct summary_loading *l = calloc(1, sizeof *l);
@@ -409,6 +420,7 @@ static int load(const char *run, uint32_t tables, void (*rows)(struct summary_lo
         check_pairs(l);
         l->summary.latency = summary_latency_of(&l->latency);
         l->summary.latency.bound = l->latency_bound;
+        l->summary.copied = is_copied(run, &l->summary);
         l->summary.refused = (uint64_t)summary_property_number(&l->summary, RUNDB_REFUSED);
         l->summary.untaken = (uint64_t)summary_property_number(&l->summary, RUNDB_UNTAKEN);
         l->summary.untaken_records = (uint64_t)summary_property_number(&l->summary, RUNDB_UNTAKEN_RECORDS);

@@ -221,6 +221,7 @@ struct summary {
     bool experiment_changed;   /* experiment.yaml was changed since the run began, and its limits are to be judged */
     int64_t now;               /* CLOCK_REALTIME at which a run that goes on was judged; 0: not known, as of a mirror */
     struct mirror_look mirror; /* as the run directory was before anything was read */
+    bool copied;               /* the run directory is not the one that `bezel run` made, and no mirror */
     bool left_out;             /* the collector refused processes, which have only a note */
     uint64_t untaken;          /* of these, processes whose last books arrived ... */
     uint64_t untaken_records;  /* ... and the records that these books count */

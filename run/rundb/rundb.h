@@ -50,6 +50,9 @@ int rundb_put_int(struct rundb *f, const char *key, int64_t value) BEZEL_MUST_CH
 #define RUNDB_BEGUN   "begun"
 #define RUNDB_STARTED "started"
 
+/** Property: the inode of the run directory that `bezel run` made: a copy has another one. */
+#define RUNDB_INODE "inode"
+
 /** Property: when the run ended, ns of CLOCK_REALTIME. A run that neither goes on nor has it was aborted. */
 #define RUNDB_ENDED "ended"
 

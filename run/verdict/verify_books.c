@@ -180,8 +180,11 @@ static int verify_loaded(struct verify *v, const char *run, const struct summary
     if (goes_on)
         add_incomplete(v, "going-on", "a collector serves the run: more may come");
     else if (!ended)
-        add_incomplete(v, "aborted",
-                       "the run did not end in order: its bezel run was killed, or could not write that it ended");
+        add_incomplete(
+            v, "aborted",
+            s->copied ? "the run has no end: this is a copy, and was made while the run went on, or the run did not "
+                        "end in order"
+                      : "the run did not end in order: its bezel run was killed, or could not write that it ended");
     return 0;
 }
 

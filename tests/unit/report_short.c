@@ -320,6 +320,17 @@ TEST(who_ignores_expired_records_says_so)
     free(text);
 }
 
+TEST(a_copy_without_an_end_may_be_of_a_run_that_went_on)
+{
+    struct sample s;
+    sample_troubled(&s);
+    s.summary.property_count = 2; /* aborted */
+    s.summary.copied = true;
+    char *text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
+    assert_non_null(strstr(text, " was aborted, or copied while it went on, at 2023-11-14 22:13:29 UTC, 9.90 s after"));
+    free(text);
+}
+
 /* However far the window reaches back: before the first record there is nothing. */
 TEST(commands_around_a_violation_begin_with_the_records)
 {

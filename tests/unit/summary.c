@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <sqlite3.h>
 
@@ -181,6 +182,25 @@ TEST_WITH(scratch_begin, scratch_end, times_are_cut_to_what_clocks_can_reach)
     assert_true(s->decisions[0].at == INT64_C(1) << 61 && s->decisions[0].before == -(INT64_C(1) << 61));
     assert_int_equal(s->decisions[0].after, 7);
     summary_free(s);
+}
+
+TEST_WITH(scratch_begin, scratch_end, a_copy_has_another_inode_than_the_run_and_a_mirror_may)
+{
+    struct stat st;
+    const struct mirror_state mirror = {.is = MIRROR_COMPLETE};
+    assert_int_equal(stat(scratch_dir, &st), 0);
+    for (int round = 0; round < 3; round++) {
+        char text[128];
+        snprintf(text, sizeof text, "INSERT OR REPLACE INTO properties VALUES('inode', '%lld')",
+                 (long long)st.st_ino + (round > 0));
+        if (round == 2)
+            assert_int_equal(mirror_state_write(scratch_dir, &mirror), 0);
+        struct summary *s = load(text);
+        assert_non_null(s);
+        assert_int_equal(s->copied, round == 1);
+        summary_free(s);
+    }
+    assert_int_equal(mirror_state_remove(scratch_dir), 0);
 }
 
 TEST_WITH(scratch_begin, scratch_end, a_long_run_may_take_longer_to_read)

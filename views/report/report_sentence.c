@@ -28,6 +28,7 @@ static void say_run(const struct report *r, FILE *out)
 {
     struct units_text took = units_duration(r->verdict->duration);
     const char *ended_by = summary_property(r->summary, "ended_by");
+    const char *copied = r->summary->copied ? ", or copied while it went on," : "";
     char name[EXPERIMENT_NAME_MAX + 1];
     snprintf(name, sizeof name, "%s", report_experiment_name(r));
     plain_text(name);
@@ -38,10 +39,11 @@ static void say_run(const struct report *r, FILE *out)
     else if (r->verdict->run == RUN_RUNNING)
         fprintf(out, "%s has been running for %s; so far: ", name, took.s);
     else if (r->verdict->run == RUN_ABORTED && summary_is_unstarted(r->summary))
-        fprintf(out, "%s was aborted at %s, before a program was started; later events are unknown; until then: ", name,
-                date_text(r->verdict->started + r->verdict->duration).s);
+        fprintf(out,
+                "%s was aborted%s at %s, before a program was started; later events are unknown; until then: ", name,
+                copied, date_text(r->verdict->started + r->verdict->duration).s);
     else if (r->verdict->run == RUN_ABORTED)
-        fprintf(out, "%s was aborted at %s, %s after its start; later events are unknown; until then: ", name,
+        fprintf(out, "%s was aborted%s at %s, %s after its start; later events are unknown; until then: ", name, copied,
                 date_text(r->verdict->started + r->verdict->duration).s, took.s);
     else if (ended_by && strcmp(ended_by, "trigger") == 0)
         fprintf(out, "%s was stopped by a trigger after %s: ", name, took.s);
