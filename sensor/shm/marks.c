@@ -66,8 +66,8 @@ static void take_callers(struct taking *t)
             continue;
         }
         snprintf(why, sizeof why,
-                 "%s reaches neither the node's folder nor the launcher's /dev/shm, as in a user namespace: bind that "
-                 "(bwrap). There may be more",
+                 "%s is of another user than the launcher, or in a user namespace with another /dev/shm (bwrap: bind "
+                 "it). There may be more",
                  c->name[0] ? "it" : "a program that ended at once");
         (void)sensor_refuse(t->doorbell, c->pid, c->name, t->pid_namespace, why);
     }

@@ -410,9 +410,15 @@ struct doorbell *segment_map_doorbell(const char *dir)
     return doorbell;
 }
 
+/* Whether a launcher of `user` may read our mark. */
+static bool reads_marks(uid_t user)
+{
+    return user == geteuid() || user == 0 || user == USER_WITHOUT_NAME;
+}
+
 /*
- * A program of another kind may have such a name; of our own user, a launcher stands where a doorbell is. From a user
- * namespace of our own that cannot be seen, and root may have no name there.
+ * A program of another kind may have such a name; a launcher stands where a doorbell is. Of another user, and from a
+ * user namespace of our own, that cannot be seen.
  */
 static bool is_launcher(const struct procstat *p, pid_t pid, uid_t user)
 {
@@ -420,7 +426,7 @@ static bool is_launcher(const struct procstat *p, pid_t pid, uid_t user)
     if (strcmp(p->name, SEGMENT_LAUNCHER) != 0 && strcmp(p->name, SEGMENT_LAUNCHER_HERE) != 0)
         return false;
     snprintf(path, sizeof path, "/proc/%d/cwd/" DOORBELL_NAME, (int)pid);
-    return user == geteuid() ? access(path, F_OK) == 0 || errno == EACCES : user == 0 || user == USER_WITHOUT_NAME;
+    return (reads_marks(user) || kill(pid, 0) == 0) && (access(path, F_OK) == 0 || errno == EACCES);
 }
 
 struct segment_launcher segment_find_launcher(void)
@@ -507,8 +513,9 @@ static bool append_mark_in(const char *dir, const struct segment_launcher *launc
 }
 
 /*
- * The launcher notes who has sent SIGURG: from a user namespace of our own, with another /dev/shm, nothing else reaches
- * it. A process of another kind that has its name, or number by now, ignores that by default.
+ * The launcher notes who has sent SIGURG: nothing else reaches it from a user namespace of our own with another
+ * /dev/shm, or from root, as behind sudo, where it is another user's. A process of another kind that has its name, or
+ * number by now, ignores that by default.
  */
 static bool call_launcher(const struct segment_launcher *launcher)
 {
@@ -521,12 +528,13 @@ bool segment_leave_mark(const struct segment_launcher *launcher)
 {
     int cancel, before = errno;
     char dir[FILE_DEFAULT_DIR_BYTES], other[] = "/dev/shm/bezel-XXXXXX";
+    bool is_read = reads_marks(launcher->user);
     if (!launcher->pid)
         return false;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     file_default_dir(dir);
-    bool left = append_mark_in(dir, launcher);
-    if (!left && mkdtemp(other)) { /* the default folder is somebody else's */
+    bool left = is_read && append_mark_in(dir, launcher);
+    if (is_read && !left && mkdtemp(other)) { /* the default folder is somebody else's */
         left = append_mark_in(other, launcher);
         if (!left)
             rmdir(other);

@@ -63,8 +63,8 @@ struct segment_launcher {
 };
 
 /**
- * The nearest ancestor that is a launcher, in our pid namespace, and as far as /proc shows it. None if the launcher is
- * neither root's nor our (effective) user's.
+ * The nearest ancestor that is a launcher, in our pid namespace, and as far as /proc shows it. None if it is another
+ * user's and can neither read marks of ours nor be signalled.
  */
 struct segment_launcher segment_find_launcher(void);
 
@@ -75,8 +75,8 @@ struct segment_launcher segment_find_launcher(void);
 struct doorbell *segment_map_launchers_doorbell(const struct segment_launcher *launcher);
 
 /**
- * Leaves a mark (struct segment_mark) of this process for the launcher, and sends it SIGURG, in case it does not see
- * the mark. False: neither can be done. As segment_refuse().
+ * Leaves a mark (struct segment_mark) of this process for the launcher, if its user may read that, and sends it SIGURG,
+ * in case it does not see the mark. False: neither can be done. As segment_refuse().
  */
 bool segment_leave_mark(const struct segment_launcher *launcher);
 

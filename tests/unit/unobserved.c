@@ -582,7 +582,7 @@ TEST(who_signals_the_launcher_counts_once_whether_its_mark_is_seen_or_not)
     assert_int_equal(callers.count, 2);
     marks_take(&callers);
     await_count(&f, 2);
-    assert_true(says(&f, "it reaches neither the node's folder nor the launcher's /dev/shm"));
+    assert_true(says(&f, "it is of another user than the launcher, or in a user namespace with another /dev/shm"));
     assert_int_equal(callers.count, 0);
     /* An entry without a name may be its. */
     assert_int_equal(file_replace(marks, (char[sizeof(struct segment_mark)]){0}, sizeof(struct segment_mark)), 0);
