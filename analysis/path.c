@@ -74,13 +74,16 @@ static const struct activity_rival *rival_of(const struct walk *w, int64_t *sinc
     return has ? &t->rivals[i - 1] : NULL;
 }
 
-/* What is not known of a time in which a wait says what the thread waited for is that. */
+/*
+ * What is not known of a time in which a wait says what the thread waited for is that. But a timer is on time: without
+ * switches nobody knows how much of the wait the thread was ready again, or stopped.
+ */
 static void put_reason(struct path_piece *p, enum activity_reason reason)
 {
     static const enum path_class classes[] = {
         [ACTIVITY_FOR_LOCK] = PATH_LOCK, [ACTIVITY_FOR_IO] = PATH_IO, [ACTIVITY_FOR_TIMER] = PATH_SLEEP};
     bool open = p->why == PATH_BLOCKED || p->why == PATH_WOKEN || p->why == PATH_SOFTIRQ || p->why == PATH_INTERRUPT ||
-                p->why == PATH_NO_SWITCHES;
+                (p->why == PATH_NO_SWITCHES && reason != ACTIVITY_FOR_TIMER);
     if (p->is == PATH_UNKNOWN && p->why == PATH_BLOCKED && reason == ACTIVITY_FOR_MESSAGE)
         p->why = PATH_UNSENT;
     if (p->is != PATH_UNKNOWN || !open || reason < ACTIVITY_FOR_LOCK || reason > ACTIVITY_FOR_TIMER)

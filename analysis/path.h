@@ -9,10 +9,10 @@
  * A thread that was off the CPU and received a message next was waiting for that message, if the message was sent
  * meanwhile; between nodes also if it was under way already; and if neither the kernel nor the program says that it
  * waited for something else, or was stopped. Then the path goes on where it was sent. Without intervals of `switches`,
- * a thread is known to wait where a wait of the program says so, or its receiving (field `waited`), and the message was
- * sent meanwhile: a span with nothing in it but the receiving may be work as well. Where the kernel says which thread
- * of the run ended another wait, that thread is followed for as long as the wait lasted, and then the path goes on
- * where it was. What is not known is a piece of PATH_UNKNOWN, with the reason.
+ * a thread is known to wait where a wait of the program says so, but for a time, or its receiving (field `waited`), and
+ * the message was sent meanwhile: a span with nothing in it but the receiving may be work as well. Where the kernel
+ * says which thread of the run ended another wait, that thread is followed for as long as the wait lasted, and then the
+ * path goes on where it was. What is not known is a piece of PATH_UNKNOWN, with the reason.
  *
  * Times of two nodes are compared as far as their clocks are known: `bound` of a path is the widest error of a step
  * from one thread to another. Pure.

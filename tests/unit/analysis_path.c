@@ -302,6 +302,18 @@ static void waits_for(uint32_t t, enum activity_reason reason, int64_t begin, in
         (struct activity_span){.begin = begin, .end = end, .name = activity_name(&a, "wait"), .reason = reason}));
 }
 
+/* Without intervals a wait for a time may be one in which the thread was ready, or stopped, most of the time. */
+TEST_WITH(start, finish, test_waits_of_the_program_alone)
+{
+    uint32_t t = scene_thread(&a, 1, "t");
+    waits_for(t, ACTIVITY_FOR_TIMER, 10, 60);
+    waits_for(t, ACTIVITY_FOR_LOCK, 60, 90);
+    walk(t, 5, 90);
+    is_piece(1, PATH_UNKNOWN, PATH_NO_SWITCHES, t, 10, 60);
+    assert_string_equal(a.names[p.pieces[1].span], "wait");
+    is_piece(2, PATH_LOCK, PATH_KNOWN, t, 60, 90);
+}
+
 /* Without intervals a receiving tells for how long its thread had waited. A span around it does not: it may be work. */
 TEST_WITH(start, finish, test_a_receiving_that_says_how_long_it_waited)
 {
