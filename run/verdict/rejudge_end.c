@@ -3,7 +3,8 @@
 
 /*
  * What a limit stood at when a process made its last record: the replay of a gap that ends there, with one more
- * sampling instant at that record.
+ * sampling instant at that record. Of a number of records that is to stay below a bound, at worst since the last
+ * instant: a window between the two may have had too many.
  */
 #include "base/saturate.h"
 #include "run/verdict/rejudge_replay_internal.h"
@@ -49,6 +50,13 @@ static double replay_next_window(struct replay *r, double value)
     return replay_worse(l, value, replay_value(r));
 }
 
+static bool is_number_at_most(const struct replay *r)
+{
+    const struct experiment_limit *l = r->e.limits;
+    const struct experiment_metric *m = &r->e.metrics[l->metric];
+    return experiment_metric_is_counted(m) && !m->tumbles && l->compare == COMPARE_AT_MOST && l->persistence == 0;
+}
+
 /*
  * The span before `until`: as far as windows go, with counters that are read so often that windows begin as they do
  * live; of times between records, or from one to the next, all of the run.
@@ -57,6 +65,7 @@ static void replay_set_span(struct replay *r)
 {
     const struct experiment_limit *l = r->e.limits;
     int64_t window = experiment_limit_window(&r->e, l), length = saturate_add(2 * window, l->persistence);
+    length = is_number_at_most(r) ? saturate_add(window, r->file->adapt.every) : length;
     if (!is_of_arrivals(&r->e, l->metric) && window / WINDOW_STEPS < r->e.adapt.every)
         r->e.adapt.every = window / WINDOW_STEPS + 1;
     for (size_t i = 0; i < r->process_count && is_of_arrivals(&r->e, l->metric); i++)
@@ -87,6 +96,7 @@ static bool replay_look(struct replay *r, struct summary_chosen *c)
         return false;
     double value = replay_next_window(r, replay_value(r));
     const struct experiment_limit *l = r->e.limits;
+    value = is_number_at_most(r) ? replay_worse(l, value, r->out->limits[0].worst) : value;
     bool broken = l->compare == COMPARE_AT_LEAST ? value < l->bound : value > l->bound;
     bool lasted = l->persistence == 0 || r->out->limits[0].state == LIMIT_VIOLATED;
     bool is_open = !broken && agent_is_open(r->agent, (uint32_t)l->metric, r->of ? r->processes[0].slot : -1);

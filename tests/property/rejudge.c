@@ -463,6 +463,48 @@ TEST(rare_records_at_the_end_are_counted)
     }
 }
 
+/* Records of short windows come between the last instant and the last record, which is alone in its own window. */
+TEST(a_number_of_records_between_the_last_instant_and_the_end_is_found)
+{
+    enum { COUNT = 10 };
+    static struct scene s;
+    for (int run = 0; run < runs() / 2; run++) {
+        bool is_chosen;
+        size_t n = 1 + draw(5);
+        scene_draw(&s, false, false);
+        s.metrics[COUNT] = (struct experiment_metric){.name = s.metrics[COUNT].name,
+                                                      .aspect = tick,
+                                                      .kind = METRIC_COUNT,
+                                                      .window = EVERY / (2 + (int64_t)draw(4)),
+                                                      .per_process = true};
+        for (int i = 0; i < WORKERS; i++) {
+            struct worker *w = &s.workers[i];
+            int64_t end = s.begin + LENGTH / 2, window = s.metrics[COUNT].window;
+            w->count = n + 1;
+            for (size_t r = 0; r < n; r++)
+                w->times[r] = end - window - 1 - (int64_t)draw((uint64_t)(EVERY - window) * 9 / 10) / (i + 1);
+            for (size_t r = 1; r < n; r++) /* together, for a hundredth of the window at most */
+                w->times[r] = w->times[r - 1] + window / 1000;
+            w->times[n] = end + window / 100;
+            memset(w->lost, 0, sizeof w->lost);
+            draw_end(&s, w, false);
+        }
+        s.limits[0] = (struct experiment_limit){
+            .metric = COUNT, .kind = LIMIT_EXPECT, .bound = (double)draw(6), .text = limit_text};
+        s.limits[0].compare = COMPARE_AT_MOST;
+        s.e.limit_count = 1;
+        scene_store(&s);
+        assert_int_equal(rejudge_chosen(s.g.run, &s.s, &s.e), 0);
+        for (int p = 0; p < WORKERS; p++) {
+            double is = verdict_stray(&s.s, &s.e, 0, (size_t)p, &is_chosen);
+            if ((double)n > s.limits[0].bound ? is != (double)n : !isnan(is))
+                fail_msg("run %d, worker %d: %g, and not %zu, bound %g", run, p, is, n, s.limits[0].bound);
+        }
+        free(s.s.chosen);
+        scene_end(&s);
+    }
+}
+
 TEST(no_answer_is_given_that_is_not_known)
 {
     static struct scene s;
