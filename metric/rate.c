@@ -427,18 +427,31 @@ static uint64_t rate_records_in(const struct rate *r, int64_t from, int64_t unti
 }
 
 /*
- * How many records of a span are, by their own times, outside of each of its windows that has the most. They lie in
- * parts that end before the span does. The first two are left out, since a counter is read behind the time that its
- * reading has.
+ * Whether each record that came is of the mark that counted it, as far as is known. A counter is read behind the time
+ * that its reading has, so what is made in between is counted before its own mark; the first mark shows nothing of it.
  */
-static uint64_t rate_outside(const struct rate *r, const struct rate_span *span)
+static bool rate_is_placed(const struct rate *r, const struct rate_span *span)
 {
-    int64_t length = rate_part_length(r), until = (rate_at(r, span->to)->end + 1) / length,
-            from = rate_at(r, span->from)->end / length + 2;
-    uint64_t all = 0, window = 0, most = 0, behind[RATE_FINE + 1] = {0};
+    return span->from > rate_oldest(r) && (int64_t)rate_missing(r, span->from) <= 0 &&
+           (rate_length(r, span) / rate_part_length(r)) < RATE_PARTS - 1;
+}
+
+/*
+ * How many of the `came` records of a span are, by their own times, outside of each of its windows that has the most.
+ * Where they are not surely of their marks, those of the first parts and of the last one are not taken for outside.
+ */
+static uint64_t rate_outside(const struct rate *r, const struct rate_span *span, uint64_t came)
+{
+    int64_t length = rate_part_length(r), first = rate_at(r, span->from)->end / length,
+            last = rate_at(r, span->to)->end / length, until = (rate_at(r, span->to)->end + 1) / length;
+    bool placed = rate_is_placed(r, span);
+    uint64_t later = placed ? rate_records_in(r, first + 1, last + 1) : 0, all = 0, window = 0, most = 0;
+    uint64_t behind[RATE_FINE + 1] = {0}, begin = placed && came > later ? came - later : 0; /* of the first part */
+    int64_t from = placed ? first : first + 2;
+    until = placed ? last + 1 : until;
     for (from = from < until - RATE_PARTS ? until - RATE_PARTS : from; from < until; from++) {
         uint64_t *leaves = &behind[(uint64_t)from % (RATE_FINE + 1)], before = *leaves;
-        *leaves = rate_records_of(r, from)->records;
+        *leaves = from == first ? begin : rate_records_of(r, from)->records;
         all += *leaves;
         window += *leaves - before;
         most = window > most ? window : most;
@@ -533,9 +546,11 @@ bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all, 
     struct rate_span span;
     if (!rate_latest(r, now, &span) || (r->is_chosen && !rate_complete(r, &span)))
         return false;
-    *all = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
-    uint64_t outside = r->parts ? rate_outside(r, &span) : 0;
-    *n = *all - (outside < *all ? outside : *all); /* more than there are: a writer invents times */
+    uint64_t came = rate_sum(r, &span).records, most, outside;
+    *all = r->is_chosen ? came : rate_counted(r, &span);
+    most = came > *all ? came : *all;
+    outside = r->parts ? rate_outside(r, &span, came) : 0;
+    *n = most - (outside < most ? outside : most); /* more than there are: a writer invents times */
     struct rate_slid slid;
     if (r->parts && (int64_t)span.missing <= 0 && rate_slide_since(r, &span, &slid) && slid.number > *n)
         *n = slid.number;

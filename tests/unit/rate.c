@@ -664,6 +664,27 @@ TEST(a_number_of_records_is_that_of_a_window_however_late_it_is_read)
     }
 }
 
+/* A steady source makes no more in a window than it does, however its records and the instants lie to one another. */
+TEST(a_steady_source_is_never_more_than_it_is)
+{
+    for (uint64_t turn = 0, seed = seed_start(); turn < 200; turn++) {
+        int64_t window = turn % 2 ? CLOCK_S : 300 * CLOCK_MS, next = 1 + (int64_t)(seed_next(&seed) % CLOCK_MS),
+                period = 30 * CLOCK_MS + (int64_t)(seed_next(&seed) % (4 * CLOCK_MS));
+        uint64_t made = 0, n, all, lowest, most = (uint64_t)((window + 2 * window / RATE_FINE) / period) + 1;
+        struct rate *r = fresh(window);
+        assert_int_equal(rate_refine(r, true), 0);
+        for (int i = 0; i < 60; i++) {
+            int64_t now = i * 100 * CLOCK_MS + (int64_t)(seed_next(&seed) % (2 * CLOCK_MS));
+            for (; next <= now; next += period, made++)
+                rate_record(r, next);
+            rate_count(r, made, now);
+            if (i > 1 + window / (100 * CLOCK_MS) && rate_number(r, now, &n, &all, &lowest))
+                assert_in_range(n, (uint64_t)(window / period), most);
+        }
+        rate_free(r);
+    }
+}
+
 /* The extremes at an instant of what was made so far, of which all but the last `late` records have come. */
 static void read_extremes(struct rate *r, const int64_t *times, int made, int *came, int late, int64_t now,
                           double extremes[2])
