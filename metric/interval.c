@@ -76,7 +76,6 @@ struct interval {
     bool has_several[INTERVAL_POSITIONS_MAX]; /* ... and whether others did, of any key */
     int64_t evicted, late; /* the latest time of a beginning that was forgotten so, without all of its ends */
     int64_t ambiguous;     /* ... and of an end that is ambiguous */
-    uint32_t most_answers;
     struct interval_counts counts;
     interval_told *told;
     interval_forgot *forgot;
@@ -349,7 +348,7 @@ static void tell_whole(struct interval *in, struct entry *e, struct mark *end, c
         take(in, end, INTERVAL_WHOLE, c->at[0], end, now);
     }
     e->answers++;
-    in->most_answers = e->answers > in->most_answers ? e->answers : in->most_answers;
+    in->counts.answers = e->answers > in->counts.answers ? e->answers : in->counts.answers;
 }
 
 /* All parts of an end. */
@@ -402,7 +401,7 @@ static void count_forgotten(struct interval *in, const struct entry *e, const st
 static void forget_beginning(struct interval *in, const struct entry *e, const struct mark *m, bool evicted)
 {
     int64_t *latest = evicted ? &in->evicted : &in->late;
-    if (e->answers == 0 || e->answers < in->most_answers)
+    if (e->answers == 0 || e->answers < in->counts.answers)
         *latest = m->time > *latest ? m->time : *latest;
     if (e->answers > 0)
         return;
@@ -546,7 +545,7 @@ static bool is_spent(const struct interval *in, const struct entry *e, uint32_t 
     for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
         if (is_used(in, &in->marks[at]) && in->marks[at].source == source)
             return false;
-    return e->answers > 0 && e->answers >= in->most_answers;
+    return e->answers > 0 && e->answers >= in->counts.answers;
 }
 
 /* Whether `m` belongs to the beginning that comes now, rather than to one before. */

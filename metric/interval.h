@@ -83,6 +83,7 @@ enum interval_cause {
 struct interval_counts {
     uint64_t records;  /* that came */
     uint64_t matched;  /* ends with a value */
+    uint32_t answers;  /* the most of them that one beginning had */
     uint64_t negative; /* ends whose time is before that of their beginning, beyond the bound */
     uint64_t keyless;  /* records whose key matches none; where they match by a field, they count as lost, too */
     uint64_t crowded;  /* records that INTERVAL_SAME_KEY_MAX or INTERVAL_ENDS_MAX, or want of memory, left out */

@@ -76,10 +76,11 @@ struct summary_chosen {
     uint32_t limit;
     size_t process;
     double min, max;
-    int64_t last;   /* of times between records: that of the last one that meets the condition; INT64_MIN: there is
-                       none; 0: not looked for */
-    bool unread;    /* ... not all of them could be read: it may have been later, or none */
-    int64_t open;   /* of an interval: since interval_reading_since() to the end of the run, ns; 0: all ended */
+    int64_t last; /* of times between records: that of the last one that meets the condition; INT64_MIN: there is
+                     none; 0: not looked for */
+    bool unread;  /* ... not all of them could be read: it may have been later, or none */
+    int64_t open; /* of an interval: since interval_reading_since() to the end of the run, ns; 0: all ended; ... */
+    const char *open_of; /* ... of the process that waits for longest, though others go on; NULL: of all */
     double keyless; /* of an interval: the share (0 .. 1) of its records without a value of the field to match by */
 };
 

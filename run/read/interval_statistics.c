@@ -19,8 +19,10 @@ enum { VALUES_MEMORY = 64 << 20 /* bytes for the times of all metrics */ };
 struct matched {
     struct interval *by; /* NULL: it is no interval */
     struct interval_late *late;
-    uint64_t paired; /* by the latter */
-    int64_t since;   /* interval_reading_since() */
+    uint64_t paired;              /* by the latter */
+    int64_t since;                /* interval_reading_since() */
+    size_t wait_count, idle;      /* idle: that have a last record behind each first one */
+    struct interval_waits *waits; /* interval_reading_waits() */
 };
 
 struct interval_reading {
@@ -65,6 +67,13 @@ struct interval *interval_reading_of(const struct interval_reading *r, uint32_t 
 int64_t interval_reading_since(const struct interval_reading *r, uint32_t metric)
 {
     return r->of[metric].since;
+}
+
+size_t interval_reading_waits(const struct interval_reading *r, uint32_t metric, const struct interval_waits **list)
+{
+    const struct matched *m = &r->of[metric];
+    *list = m->waits;
+    return m->by && interval_counts(m->by).answers >= m->wait_count ? m->wait_count : 0;
 }
 
 bool interval_reading_wants(const struct interval_reading *r, const struct dict_aspect *a)
@@ -113,6 +122,27 @@ static bool step_stream(struct interval_reading *r, const struct record_item *it
     return true;
 }
 
+/* A record of `end` at the last position came; at position 0 one that each of them may wait for. */
+static bool step_waits(struct matched *m, bool is_last, uint32_t end, int64_t at)
+{
+    for (size_t i = 0; i < m->wait_count && !is_last && m->idle > 0; i++)
+        if (m->waits[i].since == INT64_MAX) {
+            m->waits[i].since = at;
+            m->idle--;
+        }
+    size_t i = 0;
+    while (is_last && i < m->wait_count && m->waits[i].end != end)
+        i++;
+    if (!is_last || (i < m->wait_count && m->waits[i].since == INT64_MAX))
+        return true;
+    if (i == m->wait_count && !grow_by_one(&m->waits, m->wait_count, sizeof *m->waits))
+        return false;
+    m->wait_count += i == m->wait_count;
+    m->waits[i] = (struct interval_waits){end, INT64_MAX};
+    m->idle++;
+    return true;
+}
+
 static void take_record(struct interval_reading *r, const struct record_item *item)
 {
     const struct experiment_metric *m = &r->experiment->metrics[r->metric];
@@ -125,6 +155,9 @@ static void take_record(struct interval_reading *r, const struct record_item *it
     else if (part.position == 0 && item->at.ns < *since)
         *since = item->at.ns;
     struct interval_event e = interval_event_of(m, &part, item->process, item->r, item->at);
+    if (m->interval.by_end && (part.position == 0 || part.position + 1 == m->interval.count))
+        r->short_of_memory =
+            !step_waits(&r->of[r->metric], part.position > 0, e.end, item->at.ns) || r->short_of_memory;
     interval_add(r->of[r->metric].by, &e, r->now);
 }
 
@@ -150,6 +183,7 @@ static void free_reading(struct interval_reading *r)
     for (uint32_t i = 0; r->of && i < r->experiment->metric_count; i++) {
         interval_free(r->of[i].by);
         interval_late_free(r->of[i].late);
+        free(r->of[i].waits);
     }
     interval_times_free(&r->times);
     free(r->of);

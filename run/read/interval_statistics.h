@@ -48,6 +48,15 @@ struct interval *interval_reading_of(const struct interval_reading *r, uint32_t 
  */
 int64_t interval_reading_since(const struct interval_reading *r, uint32_t metric);
 
+/** What makes last records of its own (`per: process` or `per: node`), and the same time of its own last ones. */
+struct interval_waits {
+    uint32_t end; /* interval_end_of() */
+    int64_t since;
+};
+
+/** *list: those of the metric, if some first record had last ones of all of them; else the number is 0. */
+size_t interval_reading_waits(const struct interval_reading *r, uint32_t metric, const struct interval_waits **list);
+
 /**
  * Gives the table, for interval_table_free(), and frees the reading. `ended`: when the run ended of which all records
  * were read, so what had no counterpart for a window is late, and not under way; INT64_MIN: they were not. Returns 0 or

@@ -405,14 +405,42 @@ static int64_t known_until(const struct summary *s, const struct experiment *e, 
     return least;
 }
 
+/* For how long an interval has had first records and no last one, ns, and `of` whom; NULL: of all. */
+struct endless {
+    int64_t open;
+    const char *of;
+};
+
+/* A process that has ended waits for nothing. */
+static void look_for_end(const struct summary *s, const struct interval_waits *w, int64_t until, struct endless *is)
+{
+    const struct summary_process *p = process_of(s, w->end);
+    if (!p)
+        return;
+    int64_t end = p->ending.at ? summary_run_time(s, p->node, p->ending.at) : until;
+    int64_t last = end < until ? end : until;
+    if (w->since < last && last - w->since > is->open)
+        *is = (struct endless){last - w->since, p->name};
+}
+
+static struct endless endless_of(const struct interval_replay *r, uint32_t metric, int64_t until)
+{
+    const struct interval_waits *waits;
+    int64_t since = interval_reading_since(r->reading, metric);
+    struct endless is = {since < until ? until - since : 0, NULL};
+    size_t n = r->e->metrics[metric].per_process ? interval_reading_waits(r->reading, metric, &waits) : 0;
+    for (size_t i = 0; i < n; i++)
+        look_for_end(r->s, &waits[i], until, &is);
+    return is;
+}
+
 /*
  * What no window had at a sampling instant, as it was shorter than the time between two, is found by all times. While
  * the run goes on an instant may still find it, and only times that have no end count.
  */
 static int take_extremes(struct summary *s, const struct experiment *e, const struct interval_table *t,
-                         const int64_t *since, int64_t ended)
+                         const struct endless *endless, int64_t ended)
 {
-    int64_t until = known_until(s, e, ended);
     for (uint32_t i = 0; i < e->limit_count; i++) {
         struct summary_chosen c = {.limit = i, .min = NAN, .max = NAN};
         for (size_t k = 0; k < t->count; k++) {
@@ -424,7 +452,8 @@ static int take_extremes(struct summary *s, const struct experiment *e, const st
         }
         if (isnan(c.max))
             continue;
-        c.open = since[e->limits[i].metric] < until ? until - since[e->limits[i].metric] : 0;
+        c.open = endless[e->limits[i].metric].open;
+        c.open_of = endless[e->limits[i].metric].of;
         const struct interval_counts *counts = &t->counts[e->limits[i].metric];
         if (ended == 0)
             c.min = c.max = (double)NAN;
@@ -475,15 +504,15 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
     bool whole = !r.err && read_run(&r, run, ended ? INT64_MAX : budget);
     if (whole)
         conclude(&r);
-    int64_t *since = calloc(e->metric_count + 1, sizeof *since);
-    for (uint32_t m = 0; since && m < e->metric_count; m++)
-        since[m] = interval_reading_since(r.reading, m);
+    struct endless *endless = calloc(e->metric_count + 1, sizeof *endless);
+    for (uint32_t m = 0; endless && m < e->metric_count; m++)
+        endless[m] = endless_of(&r, m, known_until(s, e, end));
     int err = interval_reading_end(r.reading, whole && ended ? end : INT64_MIN, t);
     err = err ? err : interval_table_take_stored(t, e, s->judged_anew ? no_property : property_of, s);
     t->cut = !whole;
     if (!err && whole && (ended || (end == 0 && s->now != 0)))
-        err = since ? take_extremes(s, e, t, since, end) : BEZEL_ENOMEM;
-    free(since);
+        err = endless ? take_extremes(s, e, t, endless, end) : BEZEL_ENOMEM;
+    free(endless);
     for (size_t i = 0; i < r.count; i++) {
         free(r.judges[i].gaps);
         free(r.judges[i].found.violations);

@@ -56,6 +56,7 @@ struct verdict_limit {
     const struct summary_process *mute; /* that one; NULL: silent is 0 */
     bool unread;     /* these silences may have been shorter, or none: its records could not all be read */
     int64_t endless; /* of an interval: for how long, to the end of the run, first records came and no last one; 0 */
+    const char *endless_of;            /* ... of that process, while others went on; NULL: of none */
     const struct summary_note *unseen; /* over all nodes: it says that records of its aspect are missing, which no
                                           books count; the first; NULL: none does */
     const struct builtin_open *open;   /* over all nodes: a wait or long span without an end, or none before the run

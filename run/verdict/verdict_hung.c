@@ -421,6 +421,7 @@ static void judge_endless(struct verdict *v, const struct summary *s, const stru
         over < (double)l->persistence || (running ? verdict_goes_on(s, e, i, 0) : borne))
         return;
     is->endless = times->open;
+    is->endless_of = times->open_of;
     doubt(v, s, i, 0, borne, true);
 }
 

@@ -257,8 +257,9 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
         say_counted(r, i, out);
     }
     if (l->endless)
-        say_part(out, &joint, " for the %s since a first record, behind which no last one %s",
-                 units_duration(l->endless).s, running ? "has come" : "came until the run ended");
+        say_part(out, &joint, " for the %s since a first record, behind which no last one%s%s%s",
+                 units_duration(l->endless).s, l->endless_of ? " of " : "", l->endless_of ? l->endless_of : "",
+                 running ? " has come" : " came until the run ended");
     if (l->open)
         say_part(out, &joint, " for the %s for which %s was open, %s",
                  units_duration(verdict_open_ns(r->summary, l->open)).s, l->open->aspect,
