@@ -211,6 +211,21 @@ TEST(the_name_of_the_run_harms_no_terminal)
     top_grid_fini(&t.grid);
 }
 
+TEST(a_copy_is_not_told_as_the_run)
+{
+    struct scene t;
+    char text[256];
+    set_up(&t, TOP_NODES, 80, 24, TOP_ASCII);
+    t.d.growing = false;
+    t.d.aborted = t.d.copied = true;
+    top_screen_moment(&t.s, &t.d, text, sizeof text);
+    assert_non_null(strstr(text, "  aborted or copied  "));
+    t.d.mirror = (struct mirror_look){.partial = true, .copy = true};
+    top_screen_moment(&t.s, &t.d, text, sizeof text);
+    assert_non_null(strstr(text, "  copy, not complete  "));
+    top_grid_fini(&t.grid);
+}
+
 TEST(help_reads_as_recorded)
 {
     struct scene t;

@@ -85,7 +85,7 @@ struct top_plot {
 struct top_data {
     const char *run;       /* its name */
     bool growing, damaged; /* it goes on; some streams cannot be read to their end */
-    bool aborted;          /* it neither goes on nor has an end */
+    bool aborted, copied;  /* it neither goes on nor has an end; its directory is a copy */
     struct mirror_look mirror;
     int64_t first, last;    /* of what is stored; first > last: nothing */
     int64_t time, interval; /* shown: (time - interval, time] */

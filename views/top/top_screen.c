@@ -41,8 +41,9 @@ static const char *state_of(const struct top_data *d)
            : d->mirror.copy    ? "copy, not complete"
            : d->mirror.partial ? "mirror, not complete"
            : d->growing        ? "running"
-           : d->aborted        ? "aborted"
-                               : "ended";
+           : !d->aborted       ? "ended"
+           : d->copied         ? "aborted or copied"
+                               : "aborted";
 }
 
 /* The name of the run comes last, as it may be long. */

@@ -84,6 +84,7 @@ static enum verdict_is worst_of(const struct top_source *s, int32_t limit)
 void top_source_count_limits(const struct top_source *s, struct top_data *d)
 {
     d->judged = s->at_end;
+    d->copied = s->at_end && s->summary->copied;
     d->damaged = d->damaged || (s->at_end && s->summary->missing > 0);
     d->limit_count = s->experiment ? s->experiment->limit_count : 0;
     for (size_t i = 0; i < d->limit_count; i++) {
