@@ -586,6 +586,17 @@ bool rate_starts(const struct rate *r, int64_t now)
     return (r->is_chosen && !rate_complete(r, &span)) || rate_at(r, span.from)->end < r->since;
 }
 
+/*
+ * Of windows that follow one another, how many records of mark `at`, the first of its window, lie in that window by
+ * their own times. The window before has them where it has a value; the first one of a process has none.
+ */
+static uint64_t rate_behind_edge(const struct rate *r, uint64_t at)
+{
+    const struct rate_mark *m = rate_at(r, at);
+    bool is_first = at > rate_oldest(r) && rate_is_edge(r, rate_at(r, at - 1)->end, m->end);
+    return is_first && m->own.first >= m->end / r->window * r->window ? m->own.records : 0;
+}
+
 bool rate_least(const struct rate *r, int64_t now, uint64_t *n)
 {
     if (r->marks == 0 || now - rate_at(r, r->marks - 1)->end > r->window)
@@ -594,8 +605,9 @@ bool rate_least(const struct rate *r, int64_t now, uint64_t *n)
     while (span.from > rate_oldest(r) && now - rate_at(r, span.from - 1)->end <= r->window &&
            !rate_is_edge(r, rate_at(r, span.from - 1)->end, now))
         span.from--;
-    if (span.from == span.to)
+    uint64_t behind = rate_behind_edge(r, span.from);
+    if (span.from == span.to && behind == 0)
         return false;
-    *n = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
+    *n = behind + (r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span));
     return true;
 }

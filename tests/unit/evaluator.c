@@ -512,6 +512,27 @@ TEST(a_text_that_found_no_room_and_a_float_that_is_no_number_leave_it_open)
     }
 }
 
+/* The first window of a process, which is not whole, has no value: what its last decision found belongs to the next. */
+TEST(what_comes_right_behind_the_first_window_is_known)
+{
+    for (int64_t behind = -2; behind <= 2; behind += 4) {
+        const struct experiment_metric some = {.kind = METRIC_COUNT, .window = CLOCK_S, .tumbles = true};
+        struct evaluator e = {0};
+        assert_int_equal(evaluator_start(&e, &some), 0);
+        for (int i = 0; i < 4; i++) {
+            int64_t at = START - 350 * CLOCK_MS + i * EVERY;
+            evaluator_count(&e, 0, at);
+        }
+        for (int i = 0; i < 5; i++)
+            evaluator_records(&e, ONE_RECORD(START + behind * CLOCK_MS + i, 0, NULL), NULL, NULL,
+                              START + 50 * CLOCK_MS);
+        evaluator_count(&e, 5, START + 50 * CLOCK_MS);
+        evaluator_take(&e, START + 50 * CLOCK_MS);
+        assert_true(!e.known && e.least == (behind > 0 ? 5 : 0));
+        evaluator_end(&e);
+    }
+}
+
 /* Records that are counted, and read a little later, as between any two polls. */
 TEST(the_first_window_waits_for_the_records_of_its_end)
 {
