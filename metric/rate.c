@@ -461,16 +461,18 @@ static uint64_t rate_outside(const struct rate *r, const struct rate_span *span,
 
 /*
  * The number of a span's records without those that, by their own times, are older than a window at its end: they are
- * among those of its first mark. Of these, what has not come counts.
+ * among those of the first mark that is not older, too. Of these, what has not come counts.
  */
-static uint64_t rate_lowest(const struct rate *r, const struct rate_span *span, uint64_t all)
+static uint64_t rate_lowest(const struct rate *r, struct rate_span span)
 {
-    const struct rate_mark *first = rate_at(r, span->from + 1);
-    int64_t length = rate_part_length(r), since = (rate_at(r, span->to)->end - r->window) / length,
-            last = first->end / length + 1;
-    uint64_t of_first = r->is_chosen ? first->own.records : first->attempts - rate_at(r, span->from)->attempts;
-    uint64_t kept = rate_records_in(r, since, last + 1);
-    uint64_t missing = rate_missing(r, span->from + 1);
+    int64_t from = rate_at(r, span.to)->end - r->window, length = rate_part_length(r);
+    while (span.from + 1 < span.to && rate_at(r, span.from + 1)->end <= from)
+        span.from++;
+    const struct rate_mark *first = rate_at(r, span.from + 1);
+    uint64_t all = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
+    uint64_t of_first = r->is_chosen ? first->own.records : first->attempts - rate_at(r, span.from)->attempts;
+    uint64_t kept = rate_records_in(r, from / length, first->end / length + 2);
+    uint64_t missing = rate_missing(r, span.from + 1);
     kept += !r->is_chosen && (int64_t)missing > 0 ? missing : 0;
     return of_first > kept ? all - (of_first - kept) : all;
 }
@@ -554,7 +556,7 @@ bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all, 
     struct rate_slid slid;
     if (r->parts && (int64_t)span.missing <= 0 && rate_slide_since(r, &span, &slid) && slid.number > *n)
         *n = slid.number;
-    *lowest = r->parts ? rate_lowest(r, &span, *all) : *all;
+    *lowest = r->parts ? rate_lowest(r, span) : *all;
     return true;
 }
 
