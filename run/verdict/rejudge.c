@@ -132,14 +132,8 @@ static int64_t first_window(const struct summary *s, const struct experiment *e,
     return is_known && of_none ? saturate_add(began, m->window) : INT64_MAX;
 }
 
-/*
- * When programs of node `node` recorded, on its clock: where the limit is of one aspect, from the first record of it to
- * the last one, of whatever aspect, of those that have it. Who goes on with another one is silent in it, and has not
- * ended. A single record stands for the time since its process began. Where all records are missing: until the run
- * ended. Of a number of records that may be 0, from the first window of a process on at the latest. False: never.
- */
-static bool recorded(const struct summary *s, const struct experiment *e, uint32_t limit, uint32_t node, int64_t *begin,
-                     int64_t *end)
+bool rejudge_recorded(const struct summary *s, const struct experiment *e, uint32_t limit, uint32_t node,
+                      int64_t *begin, int64_t *end)
 {
     const struct experiment_limit *l = &e->limits[limit];
     const char *aspect = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : e->metrics[l->metric].aspect;
@@ -177,7 +171,7 @@ static bool recorded_by_any(const struct summary *s, const struct experiment *e,
     *begin = INT64_MAX;
     *end = INT64_MIN;
     for (uint32_t node = 0; node < s->node_count; node++) {
-        if (!recorded(s, e, limit, node, &from, &until))
+        if (!rejudge_recorded(s, e, limit, node, &from, &until))
             continue;
         *begin = saturate_least(*begin, saturate_sub(summary_run_time(s, node, from), ahead));
         *end = saturate_most(*end, saturate_sub(summary_run_time(s, node, until), ahead));
@@ -254,7 +248,7 @@ int rejudge_anew(struct summary *s, const struct experiment *e, const struct exp
         for (uint32_t i = 0; i < e->limit_count && !err; i++) {
             bool global = e->limits[i].global;
             if (experiment_limit_is_on_interval(e, &e->limits[i]) || (global && node > 0) ||
-                !(global ? recorded_by_any(s, e, i, &begin, &end) : recorded(s, e, i, node, &begin, &end)))
+                !(global ? recorded_by_any(s, e, i, &begin, &end) : rejudge_recorded(s, e, i, node, &begin, &end)))
                 continue;
             err = add_unjudged(s, e, (struct history_gap){.node = node, .limit = i, .begin = begin, .end = end});
         }
@@ -396,11 +390,6 @@ static bool needs_whole_window(const struct experiment *e, const struct experime
     return l->compare == COMPARE_AT_LEAST && experiment_metric_is_counted(&e->metrics[l->metric]);
 }
 
-static int64_t total(const struct builtin_limit *l)
-{
-    return saturate_add(saturate_add(l->settling, l->held), saturate_add(l->violated, l->unknown));
-}
-
 /* The first judgements of limit `i`: of whichever node they came to first, and when they knew its state first. */
 struct beginning {
     const struct history_series *heard, *known; /* NULL: none */
@@ -457,7 +446,7 @@ static int find_early(struct summary *s, const struct experiment *e, uint32_t i,
         return 0;
     int64_t at = summary_run_time(s, is.row->node, is.row->at),
             seen = summary_run_time(s, is.known->node, is.known->judged_from);
-    int64_t all = total(is.row),
+    int64_t all = verdict_row_total(is.row),
             known = saturate_least(seen, saturate_sub(at, all - is.row->unknown + is.row->unjudged));
     int64_t began = saturate_least(summary_run_time(s, is.heard->node, is.heard->begin), saturate_sub(at, all));
     int64_t full = saturate_add(2 * experiment_limit_window(e, l), agent_reach(e, l));
@@ -485,8 +474,8 @@ static int find_early(struct summary *s, const struct experiment *e, uint32_t i,
 static void shorten(struct summary *s, struct history_gap *g, const struct builtin_limit *row, int64_t of)
 {
     int64_t twice = saturate_least(saturate_sub(of, row->unjudged), CLOCK_S);
-    bool is_one_s =
-        saturate_sub(summary_run_time(s, row->node, row->at), total(row)) <= summary_run_time(s, g->node, g->begin);
+    bool is_one_s = saturate_sub(summary_run_time(s, row->node, row->at), verdict_row_total(row)) <=
+                    summary_run_time(s, g->node, g->begin);
     if (is_one_s && twice > 0) /* else it is between two managers */
         g->begin = saturate_least(saturate_add(g->begin, twice), g->end);
 }
@@ -559,7 +548,7 @@ void rejudge_take_gap(struct summary *s, const struct experiment *e, const struc
     struct builtin_limit *l = verdict_row_at(s, g->node, g->limit, g->end);
     if (!l)
         return;
-    int64_t longer = rejudge_is_all(s, g) ? g->end - g->begin - total(l) : 0; /* by what is at its ends */
+    int64_t longer = rejudge_is_all(s, g) ? g->end - g->begin - verdict_row_total(l) : 0; /* by what is at its ends */
     l->at = longer > 0 ? saturate_most(l->at, g->end) : l->at;
     l->unknown = saturate_add(l->unknown, longer);
     l->unjudged = saturate_add(l->unjudged, longer);

@@ -65,6 +65,15 @@ int rejudge_windows(const char *run, struct summary *s, const struct experiment 
 /** Why the stored records do not tell what gap `g` would have been judged; static; NULL: they may. Pure. */
 const char *rejudge_why_not(const struct summary *s, const struct experiment *e, const struct history_gap *g);
 
+/**
+ * When programs of node `node` recorded, on its clock: where the limit is of one aspect, from the first record of it to
+ * the last one, of whatever aspect, of those that have it. Who goes on with another one is silent in it, and has not
+ * ended. A single record stands for the time since its process began. Where all records are missing: until the run
+ * ended. Of a number of records that may be 0, from the first window of a process on at the latest. False: never. Pure.
+ */
+bool rejudge_recorded(const struct summary *s, const struct experiment *e, uint32_t limit, uint32_t node,
+                      int64_t *begin, int64_t *end);
+
 /** Removes the gaps and violations of `limit`; rejudge_drop(): its rows as well. */
 void rejudge_forget(struct summary *s, uint32_t limit);
 void rejudge_drop(struct summary *s, uint32_t limit);

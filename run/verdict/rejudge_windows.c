@@ -11,10 +11,10 @@
 #include "base/grow.h"
 #include "base/saturate.h"
 #include "run/verdict/rejudge_replay.h"
+#include "run/verdict/verdict_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { INSTANTS = 8, INSTANTS_MOST = 200000, RECORDS_MOST = 5000000 }; /* of a node, as every report takes that time */
 
@@ -47,17 +47,19 @@ static uint64_t records_of(const struct summary *s, uint32_t node)
     return sum;
 }
 
-/* All of the time of row `l`. */
+/* All of the time of row `l`, also where its total, which does not reach up to `at`, leaves out its first records. */
 static struct history_gap gap_of(const struct summary *s, const struct experiment *e, const struct builtin_limit *l)
 {
-    int64_t all = saturate_add(saturate_add(l->settling, l->held), saturate_add(l->violated, l->unknown));
+    int64_t first, last;
     struct history_gap g = {.node = l->node,
                             .limit = (uint32_t)l->limit,
-                            .begin = saturate_add(l->at, -all),
+                            .begin = saturate_sub(l->at, verdict_row_total(l)),
                             .end = l->at,
                             .sparse = true,
                             .worst = NAN};
-    bool too_long = all / step_of(e, &e->limits[g.limit]) > INSTANTS_MOST;
+    if (rejudge_recorded(s, e, g.limit, g.node, &first, &last))
+        g.begin = saturate_least(g.begin, first);
+    bool too_long = saturate_sub(g.end, g.begin) / step_of(e, &e->limits[g.limit]) > INSTANTS_MOST;
     g.why = too_long || records_of(s, l->node) > RECORDS_MOST ? "it is too long" : rejudge_why_not(s, e, &g);
     return g;
 }
@@ -77,20 +79,16 @@ static int replace(struct summary *s, const struct experiment *e, uint32_t i, co
     rejudge_forget(s, i);
     if (!grow_to(&s->gaps, s->gap_count + found->gap_count, sizeof *s->gaps))
         return BEZEL_ENOMEM;
-    for (size_t row = 0; row < s->limit_count; row++) {
-        struct builtin_limit *l = &s->limits[row];
-        if (l->limit != i)
+    for (size_t k = 0; k < found->gap_count; k++) {
+        const struct history_gap *g = &found->gaps[k];
+        struct builtin_limit *l = g->limit == i ? verdict_row_at(s, g->node, i, g->end) : NULL;
+        if (!l)
             continue;
-        l->unknown = l->unjudged =
-            saturate_add(saturate_add(l->settling, l->held), saturate_add(l->violated, l->unknown));
+        l->unknown = l->unjudged = saturate_sub(g->end, g->begin);
         l->settling = l->held = l->violated = l->last_violated = 0;
         l->worst = NAN;
-    }
-    for (size_t k = 0; k < found->gap_count; k++) {
-        if (found->gaps[k].limit != i)
-            continue;
-        s->gaps[s->gap_count++] = found->gaps[k];
-        rejudge_take_gap(s, e, &found->gaps[k]);
+        s->gaps[s->gap_count++] = *g;
+        rejudge_take_gap(s, e, g);
     }
     return 0;
 }

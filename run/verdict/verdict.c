@@ -185,6 +185,11 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
     }
 }
 
+int64_t verdict_row_total(const struct builtin_limit *row)
+{
+    return saturate_add(saturate_add(row->settling, row->held), saturate_add(row->violated, row->unknown));
+}
+
 struct builtin_limit *verdict_row_at(const struct summary *s, uint32_t node, uint32_t limit, int64_t at)
 {
     struct builtin_limit *row = NULL;
@@ -325,9 +330,7 @@ static void join_row(struct verdict_limit *all, const struct verdict_limit *row)
 static int64_t between_managers(const struct summary *s, const struct builtin_limit *before,
                                 const struct builtin_limit *next)
 {
-    int64_t judged =
-        saturate_add(saturate_add(next->settling, next->held), saturate_add(next->violated, next->unknown));
-    int64_t began = saturate_add(next->at, s->nodes[next->node].ahead - judged);
+    int64_t began = saturate_add(next->at, s->nodes[next->node].ahead - verdict_row_total(next));
     int64_t passed = saturate_add(began, -saturate_add(before->at, s->nodes[before->node].ahead));
     return passed > 0 ? passed : 0;
 }

@@ -23,6 +23,12 @@ void verdict_doubt_rows(struct verdict *v, const struct summary *s, const struct
 struct builtin_limit *verdict_row_at(const struct summary *s, uint32_t node, uint32_t limit, int64_t at);
 
 /**
+ * How long all states of a row last together: up to the last instant, behind which the row is recorded up to
+ * adapt.every later.
+ */
+int64_t verdict_row_total(const struct builtin_limit *row);
+
+/**
  * Whether lost records count against a limit on metric `m`. Of a maximum with <= and a minimum with >= they do; in the
  * other direction one more record can but help. So it is with the number of those that meet a condition; without one
  * the counters know it. Of times between records, a further one makes the longest only shorter.
