@@ -4,7 +4,7 @@
 #include "run/rundb/rundb.h"
 #include "tests/lib/test.h"
 #include "tests/lib/written_report.h"
-#include "views/report/report.h"
+#include "views/report/report_causes.h"
 
 #include <math.h>
 #include <string.h>
@@ -329,6 +329,30 @@ TEST(a_copy_without_an_end_may_be_of_a_run_that_went_on)
     char *text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
     assert_non_null(strstr(text, " was aborted, or copied while it went on, at 2023-11-14 22:13:29 UTC, 9.90 s after"));
     free(text);
+}
+
+/* Of three clients with 301 records each one has a gap of three times that of all, if they make too few. */
+TEST(of_too_few_records_of_several_processes_each_is_asked)
+{
+    for (int apart = 0; apart < 2; apart++) {
+        struct sample s;
+        struct verdict *v;
+        struct why_limits w = {0};
+        sample_held(&s);
+        s.metrics[0].per_process = false;
+        s.rows[0].violated = CLOCK_S;
+        for (size_t i = 2; apart && i < 4; i++) { /* they follow one another */
+            s.books[i][1].first_ns += (int64_t)(i - 1) * 20 * CLOCK_S;
+            s.books[i][1].last_ns += (int64_t)(i - 1) * 20 * CLOCK_S;
+        }
+        assert_int_equal(verdict_new(&s.summary, &s.experiment, false, &v), 0);
+        report_why_ask(v, &s.summary, &s.experiment, 0.5, &w);
+        assert_int_equal(w.question_count, 1);
+        assert_int_equal(w.questions[0].between, apart ? WHY_OF_NODE : WHY_OF_PROCESS);
+        assert_int_equal(w.questions[0].beyond, (apart ? 1 : 3) * (CLOCK_S / 29) - 1);
+        free(w.windows);
+        verdict_free(v);
+    }
 }
 
 /* However far the window reaches back: before the first record there is nothing. */

@@ -54,6 +54,41 @@ static void ask_in_violations(const struct summary *s, uint32_t limit, struct wh
     *used += q->window_count;
 }
 
+/* How many processes record `aspect` at a time, on average, on `node` or (NULL) anywhere: from first records to last.
+ * NaN: none does. */
+static double at_a_time(const struct summary *s, const char *aspect, const uint32_t *node)
+{
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    double sum = 0;
+    for (size_t i = 0; i < s->process_count; i++) {
+        const struct summary_process *p = &s->processes[i];
+        const struct summary_book *b = node && p->node != *node ? NULL : summary_book_of(p, aspect);
+        if (!b || b->stored == 0)
+            continue;
+        first = saturate_least(first, summary_run_time(s, p->node, b->first_ns));
+        last = saturate_most(last, summary_run_time(s, p->node, b->last_ns));
+        sum += (double)(b->last_ns - b->first_ns);
+    }
+    return last > first ? sum / (double)(last - first) : last == first ? 1 : (double)NAN;
+}
+
+/*
+ * Of too few records of a node or the run, where several processes make them at a time: one made less than its share,
+ * and has a gap that is so many times longer. The times between the records of all are short also where one makes none.
+ */
+static void ask_each(const struct summary *s, struct why_question *q)
+{
+    if (q->of != WHY_GAP || q->between < WHY_OF_NODE || q->beyond <= 0)
+        return;
+    double least = q->between == WHY_OF_RUN ? at_a_time(s, q->aspect, NULL) : (double)NAN;
+    for (uint32_t node = 0; node < s->node_count && q->between == WHY_OF_NODE; node++)
+        least = fmin(least, at_a_time(s, q->aspect, &node)); /* which passes over NaN */
+    if (!(least >= 1.5))
+        return;
+    q->between = WHY_OF_PROCESS;
+    q->beyond = (int64_t)((double)(q->beyond + 1) * round(least)) - 1;
+}
+
 void report_why_ask(const struct verdict *v, const struct summary *s, const struct experiment *e, double share,
                     struct why_limits *w)
 {
@@ -65,6 +100,7 @@ void report_why_ask(const struct verdict *v, const struct summary *s, const stru
             why_ask(w, e, &e->limits[i], share);
         if (w->question_count == before)
             continue;
+        ask_each(s, &w->questions[before]);
         ask_in_violations(s, (uint32_t)i, &w->questions[before], &used, w);
         w->questions[before].excused = agent_settling(e, &e->limits[i]);
         w->questions[before].open = w->open;
