@@ -67,6 +67,14 @@ TEST(a_run_that_went_well_fits_a_screen)
     assert_non_null(strstr(text, "\nNotes\n"));
     assert_non_null(strstr(text, "\nEvents\n"));
     free(text);
+    s.experiment.limit_count = 2;
+    s.summary.limit_count = s.summary.program_count = s.summary.note_count = s.summary.violation_count = 2;
+    s.summary.event_count = 0;
+    text = report_written(&s, REPORT_DIRECTORY, report_text, false, false);
+    assert_in_range(lines_of(text), 20, 25);
+    assert_non_null(strstr(text, "\nTimeline\n  2 lines\n")); /* other sections make room for the limits */
+    assert_non_null(strstr(text, "in violation\n  held "));
+    free(text);
 }
 
 /* A change of a run that went well, for which its verdict is not green, and what the short text says of it. */

@@ -42,7 +42,7 @@ void report_title(const struct report *r, const char *text, FILE *out)
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
 
-enum { SCREEN_LINES = 25, SCREEN_COLUMNS = 80, ROWS_FIRST = 16, ROWS_OF_TROUBLE = 24 };
+enum { SCREEN_LINES = 25, SCREEN_COLUMNS = 80, ROWS_FIRST = 16, ROWS_OF_TROUBLE = 24, LIMITS_LEAST = 4 };
 
 /* Whether there is nothing to explain: then the short text fits a screen. */
 static bool went_well(const struct verdict *v)
@@ -51,15 +51,18 @@ static bool went_well(const struct verdict *v)
            verdict_is_complete(v);
 }
 
-static void print_sections(const struct report *r, FILE *out)
+/* Of limits `limits` rows are shown, at most; 0: all. */
+static void print_sections(const struct report *r, size_t limits, FILE *out)
 {
+    struct report of_limits = *r;
+    of_limits.most = limits;
     for (size_t i = 0; i < SECTIONS; i++)
         if (r->all || sections[i].brief)
-            rows_print(r, sections[i].section, out);
+            rows_print(sections[i].section == &report_limits ? &of_limits : r, sections[i].section, out);
 }
 
 /* Lines of the text on a screen; 0: memory is short. */
-static size_t lines_of(const struct report *r)
+static size_t lines_of(const struct report *r, size_t limits)
 {
     struct report plain = *r;
     char *text = NULL;
@@ -67,7 +70,7 @@ static size_t lines_of(const struct report *r)
     FILE *out = open_memstream(&text, &n);
     plain.color = false;
     if (out)
-        print_sections(&plain, out);
+        print_sections(&plain, limits, out);
     if (!out || fclose(out) != 0)
         n = 0;
     for (const char *line = text; n > 0 && *line; line = strchr(line, '\n') + 1) {
@@ -86,12 +89,17 @@ void report_text(const struct report *as_is, FILE *out)
     plain_text(run);
     r.run = run;
     r.most = r.all ? 0 : ROWS_OF_TROUBLE;
+    size_t limits = r.most;
     if (!r.all && went_well(r.verdict)) {
-        r.most = ROWS_FIRST;
-        while (r.most > 1 && lines_of(&r) > SCREEN_LINES)
+        r.most = limits = ROWS_FIRST;
+        while (r.most > 1 && lines_of(&r, limits) > SCREEN_LINES) {
             r.most -= (r.most + 3) / 4;
+            limits = r.most > LIMITS_LEAST ? r.most : LIMITS_LEAST; /* other sections go first */
+        }
+        while (limits > 1 && lines_of(&r, limits) > SCREEN_LINES)
+            limits--;
     }
-    print_sections(&r, out);
+    print_sections(&r, limits, out);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
