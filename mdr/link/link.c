@@ -46,7 +46,6 @@ enum {
     LINK_SEND_QUEUE = 1000, /* of a bound link, for each peer */
     LINK_RECONNECT_MS = 100,
     LINK_RECONNECT_MAX_MS = 1000,
-    LINK_HANDSHAKE_MS = 5000,
     LINK_BACKLOG = 1024,
     LINK_CURVE_BYTES = 33,      /* that encryption adds to a frame: its command's name, nonce, authenticator, flags */
     LINK_KEEPALIVE_IDLE_S = 30, /* then three probes, ten seconds apart */

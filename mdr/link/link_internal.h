@@ -14,6 +14,8 @@
 
 struct zmq_msg_t;
 
+enum { LINK_HANDSHAKE_MS = 5000 };
+
 struct link {
     void *socket;
     struct link_dial *dial; /* NULL: the link is bound or connected */
@@ -24,7 +26,8 @@ struct link {
     bool drained;   /* nothing could be received, and nothing was sent since: `fd` shows when that may have changed */
     bool still;     /* the last wait saw that nothing came, and nothing was asked for since */
     int fd;         /* ZeroMQ's, of the socket */
-    bool connected; /* the monitor has seen a connection */
+    bool connected; /* the monitor has seen a connection ... */
+    int64_t connected_at; /* ... the last one then */
     char endpoint[LINK_ENDPOINT_MAX];
     unsigned domain;       /* of a bound link with keys: its number, which is its domain in ZAP; else 0 */
     struct keyring *known; /* the keys that it admits */

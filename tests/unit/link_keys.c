@@ -188,6 +188,31 @@ TEST_WITH(set_up, tear_down, somebody_who_listens_is_told_from_nobody)
     close(fd);
 }
 
+/* A server without a CPU is silent until the time for handshakes is over: that tells nothing of keys. */
+TEST_WITH(set_up, tear_down, a_peer_that_is_silent_for_too_long_is_not_refused)
+{
+    char endpoint[64], bytes[256];
+    struct link *link;
+    struct link_frame frame;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), peer;
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:%u", ntohs(at.sin_port));
+    assert_int_equal(link_connect(endpoint, MAX_FRAME, 16, &desk1, &link), 0);
+    assert_true((peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0);
+    for (ssize_t n = 1; n != 0; n = recv(peer, bytes, sizeof bytes, 0))
+        assert_false(receive(link, &frame, 10 * CLOCK_MS));
+    for (int i = 0; i < 10; i++)
+        assert_false(receive(link, &frame, 10 * CLOCK_MS));
+    assert_null(link_trouble(link));
+    link_close(link, 0);
+    close(peer);
+    close(fd);
+}
+
 TEST_WITH(set_up, tear_down, a_plain_peer_is_not_heard_where_keys_are)
 {
     struct link *server = bound(&server_keys), *link = connected(server, NULL);
