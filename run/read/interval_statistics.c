@@ -234,8 +234,11 @@ static int by_place(const void *a, const void *b)
     return (x->part + 1) % INTERVAL_PARTS < (y->part + 1) % INTERVAL_PARTS ? -1 : 1;
 }
 
-/* Behind the end, all that is still remembered may be half of a pair that was too long. */
-static void pair_late(struct matched *m, struct interval_counts *counts)
+/*
+ * Behind the end, all that is still remembered may be half of a pair that was too long. `ended`: or of one whose other
+ * half was lost, and is not under way.
+ */
+static void pair_late(struct matched *m, bool ended, struct interval_counts *counts)
 {
     uint64_t before = m->paired;
     interval_advance(m->by, INT64_MAX);
@@ -243,6 +246,15 @@ static void pair_late(struct matched *m, struct interval_counts *counts)
     counts->beginnings[INTERVAL_LATE] -= m->paired;
     counts->ends[INTERVAL_LATE] -= before;
     counts->waiting -= m->paired - before;
+    struct interval_counts all = interval_counts(m->by);
+    uint64_t first = all.beginnings[INTERVAL_LOST] - counts->beginnings[INTERVAL_LOST];
+    uint64_t last = all.ends[INTERVAL_LOST] - counts->ends[INTERVAL_LOST];
+    if (!ended)
+        return;
+    counts->beginnings[INTERVAL_LOST] += first;
+    counts->open -= first;
+    counts->ends[INTERVAL_LOST] += last;
+    counts->waiting -= last;
 }
 
 static void finish(struct interval_reading *r, int64_t ended, struct interval_counts *counts)
@@ -255,7 +267,7 @@ static void finish(struct interval_reading *r, int64_t ended, struct interval_co
         if (ended > INT64_MIN) /* nothing waits for nodes that are late */
             interval_advance(m->by, saturate_add(ended > r->now ? ended : r->now, r->experiment->order.wait));
         counts[r->metric] = interval_counts(m->by);
-        pair_late(m, &counts[r->metric]);
+        pair_late(m, ended > INT64_MIN, &counts[r->metric]);
     }
 }
 
