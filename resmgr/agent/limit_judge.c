@@ -22,7 +22,7 @@ void limit_judge_since(struct limit_judge *j, int64_t since, bool resumes)
 void limit_judge_begin(struct limit_judge *j, int64_t now)
 {
     j->now = now;
-    j->broken = j->violated = j->certain = j->confirms = j->open = false;
+    j->broken = j->violated = j->certain = j->confirms = j->open = j->was_open = false;
     j->fresh = 0;
     j->hole = j->lasting = 0;
     j->seen->known = false;
@@ -78,6 +78,26 @@ static int64_t limit_judge_passed(const struct limit_judge *j)
     return j->since > 0 && !j->resumes ? j->now - j->since : 0;
 }
 
+/* Whether there was no judging before this instant, for too long. */
+static bool limit_judge_is_late(const struct limit_judge *j)
+{
+    return limit_judge_passed(j) > j->reach || (j->hole > j->reach && j->ever_known);
+}
+
+/* How long `run` may have been broken: it `may_be` at this instant, as its value breaks the limit or is `open`. */
+static void limit_judge_may_break(struct limit_judge *j, struct limit_judge_run *run, bool may_be, bool open)
+{
+    if (!run->may_be) {
+        run->whole_before = j->now - limit_judge_passed(j);
+        run->was_open = false;
+    }
+    run->may_be = may_be;
+    run->was_open = run->was_open || open || limit_judge_is_late(j);
+    int64_t lasting = may_be ? j->now - run->whole_before - j->limit->persistence : 0;
+    j->lasting = lasting > j->lasting ? lasting : j->lasting;
+    j->was_open = j->was_open || (lasting > 0 && run->was_open);
+}
+
 void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int slot, struct limit_judge_value v)
 {
     bool hung = v.silent > j->settling;
@@ -93,6 +113,7 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
     if (!v.known) {
         run->broken = false;
         j->open = j->open || v.open;
+        limit_judge_may_break(j, run, v.open, v.open);
         return;
     }
     bool at_least = j->limit->compare == COMPARE_AT_LEAST;
@@ -104,11 +125,10 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
         j->seen->slot = slot;
         j->excess = excess;
     }
-    if (excess > 0 && !run->broken) {
+    if (excess > 0 && !run->broken)
         run->broken_since = j->now;
-        run->whole_before = j->now - limit_judge_passed(j);
-    }
     run->broken = excess > 0;
+    limit_judge_may_break(j, run, run->broken, false);
     if (!run->broken)
         return;
     j->broken = true;
@@ -118,8 +138,6 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
         limit_judge_suspect(j, run);
     if (j->now - run->broken_since >= j->limit->persistence)
         j->violated = true;
-    int64_t lasting = j->now - run->whole_before - j->limit->persistence;
-    j->lasting = lasting > j->lasting ? lasting : j->lasting;
 }
 
 static void limit_judge_worsen(const struct limit_judge *j, double *worst)
@@ -156,8 +174,9 @@ static void limit_judge_account(struct limit_judge *j, enum limit_state state, b
         j->ever_known = true;
         j->first_known = j->now;
     }
-    bool is_open = state == LIMIT_UNKNOWN && j->open && passed > 0; /* the records may tell it after the run */
-    bool is_gap = passed > j->reach || (j->hole > j->reach && j->ever_known) || is_open;
+    bool is_open = passed > 0 && /* the records may tell it after the run */
+                   ((state == LIMIT_UNKNOWN && j->open) || (state == LIMIT_HELD && j->was_open));
+    bool is_gap = limit_judge_is_late(j) || is_open;
     if (j->ever_known && j->limit->kind == LIMIT_HOLD && j->now - j->first_known <= j->settling) {
         seen->settling += passed;
         return;

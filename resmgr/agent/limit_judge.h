@@ -20,8 +20,10 @@
 /** The state of a limit for one process, or for the node. All zeros: none. */
 struct limit_judge_run {
     bool broken;
+    bool may_be;   /* it is broken, or that is open */
+    bool was_open; /* meaningful if may_be: since whole_before there was an instant at which it was open, or a gap */
     int64_t broken_since; /* meaningful if broken */
-    int64_t whole_before; /* likewise: the latest instant at which it was not broken, or not known to be */
+    int64_t whole_before; /* meaningful if may_be: the latest instant at which it was not broken, or had no value */
     int64_t suspected;    /* the latest instant at which the process broke the limit and may have ended; 0: none */
 };
 
@@ -54,6 +56,7 @@ struct limit_judge {
     int64_t hole;  /* limit_judge_hole() */
     double excess; /* of the value furthest from holding: by how much it breaks the limit, less its resolution */
     bool broken, violated, certain, confirms, open;
+    bool was_open; /* likewise of a value that may have been broken for too long */
     int64_t
         lasting; /* ns beyond the limit's `for` for which a value may be broken that was not found so for that long */
     uint32_t fresh; /* suspects of this instant */

@@ -26,6 +26,8 @@
 
 enum { RECORDS_MOST = 20000000 };
 
+static const char lasted[] = "between two instants it may have been broken for longer than 'for'";
+
 void replay_give_up(struct replay *r, const char *why)
 {
     r->gave_up = true;
@@ -305,8 +307,8 @@ static void replay_account(struct replay *r, struct replay_gap *g, const struct 
         return;
     bool settles = l->settling > r->was[limit].settling;
     bool lasts = l->state != LIMIT_VIOLATED && l->unjudged > r->was[limit].unjudged; /* too long, or not; or open */
-    if (lasts && l->state == LIMIT_UNKNOWN && !g->why_open)
-        g->why_open = replay_why_open(r, r->e.limits[limit].metric);
+    if (lasts && !g->why_open)
+        g->why_open = l->state == LIMIT_UNKNOWN ? replay_why_open(r, r->e.limits[limit].metric) : lasted;
     bool doubtful = lasts || replay_is_in_hole(g, r->stepped, now) ||
                     ((settles || l->state != LIMIT_VIOLATED) && replay_doubts(r, g->gap, r->stepped));
     g->violated = l->violated;

@@ -40,7 +40,7 @@ struct replay_gap {
     int64_t violated; /* ns: the limit's sum in the agent, at the latest instant of the gap */
     struct replay_hole *holes;
     size_t hole_count, hole_room, hole; /* hole: the first that does not lie before the instant */
-    const char *why_open;               /* a value was there in the agent, and not known; NULL: none was so */
+    const char *why_open; /* in the agent the value was open, or may have been broken for too long; NULL: none was so */
 };
 
 /* A time that an instant at its end has judged. */

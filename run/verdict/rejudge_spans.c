@@ -123,7 +123,7 @@ static void replay_conclude(struct replay *r)
         else if (g->doubtful && r->gaps[i].hole_count > 0)
             g->why = r->gaps[i].holes[0].why;
         else if (g->doubtful)
-            g->why = g->sparse ? "between two instants it may have been broken for longer than 'for'" : went_on;
+            g->why = went_on;
     }
 }
 

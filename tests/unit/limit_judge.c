@@ -377,6 +377,49 @@ TEST_WITH(start, NULL, what_may_have_lasted_too_long_is_not_held)
     }
 }
 
+/* Broken, open, broken, broken: it may have been broken all the time, for longer than the limit permits. */
+TEST_WITH(start, NULL, what_was_open_may_have_been_broken)
+{
+    static const struct {
+        double values[5];                                    /* NaN: open */
+        int64_t persistence, held, violated, unjudged, gaps; /* ms; gaps: the records are looked at after the run */
+    } cases[] = {{{20, NAN, 20, 20, 5}, 250, 200, 0, 300, 300},   {{20, NAN, 20, 20, 20}, 200, 100, 100, 300, 300},
+                 {{NAN, 20, 20, 20, 5}, 150, 100, 100, 300, 300}, {{20, NAN, 5, 20, 20}, 250, 400, 0, 100, 100},
+                 {{20, NAN, 20, 5, 5}, 300, 400, 0, 100, 100},    {{NAN, NAN, NAN, NAN, 20}, 300, 0, 0, 500, 500},
+                 {{NAN, 5, 20, 20, 20}, 250, 350, 0, 150, 100}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t gaps = 0;
+        start(NULL);
+        limit.persistence = cases[i].persistence * CLOCK_MS;
+        step(value(5, 0), value(5, 0));
+        for (int k = 0; k < 5; k++) {
+            struct limit_judge_value v = value(cases[i].values[k], 0);
+            v.open = !v.known;
+            step(v, value(5, 0));
+            gaps += seen.gap;
+        }
+        assert_int_equal(seen.held, cases[i].held * CLOCK_MS);
+        assert_int_equal(seen.violated, cases[i].violated * CLOCK_MS);
+        assert_int_equal(seen.unjudged, cases[i].unjudged * CLOCK_MS);
+        assert_int_equal(gaps, cases[i].gaps * CLOCK_MS);
+        assert_int_equal(seen.unknown, seen.unjudged);
+        assert_int_equal(sum(), 500 * CLOCK_MS);
+    }
+}
+
+TEST_WITH(start, NULL, what_has_no_value_is_not_broken)
+{
+    limit.persistence = 250 * CLOCK_MS;
+    struct limit_judge_value open = {.open = true}, none = {.known = false};
+    step(value(20, 0), none);
+    step(open, none);
+    step(none, none);
+    for (int i = 0; i < 3; i++)
+        step(value(20, 0), none);
+    assert_int_equal(seen.held, 250 * CLOCK_MS);
+    assert_int_equal(seen.unjudged, 150 * CLOCK_MS);
+}
+
 TEST_WITH(start, NULL, what_the_end_of_a_process_broke_did_not_last)
 {
     limit.persistence = 50 * CLOCK_MS;
