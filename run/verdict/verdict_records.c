@@ -12,6 +12,7 @@
 #include "mdr/bounds.h"
 #include "mdr/manage.h"
 #include "metric/arrivals.h"
+#include "resmgr/agent/agent.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -322,11 +323,28 @@ struct summary_field verdict_range(const struct summary *s, const struct experim
     return found;
 }
 
-/* Whether adaptation had settled before time `at` of the limit's row; INT64_MIN: before the end. */
-static bool had_settled(const struct experiment_limit *l, const struct builtin_limit *row, int64_t at)
+/*
+ * When adaptation had settled on the limit of row `row`, at the earliest: what is unknown may have been so before any
+ * state was known, or behind that.
+ */
+static int64_t settled_from(const struct summary *s, const struct experiment *e, const struct builtin_limit *row)
 {
-    int64_t judged = row ? saturate_add(row->held, row->violated) : 0;
-    return l->kind != LIMIT_HOLD || (judged > 0 && (at == INT64_MIN || at > saturate_add(row->at, -judged)));
+    int64_t from = saturate_sub(row->at, verdict_row_total(row) - row->settling);
+    int64_t settling = agent_settling(e, &e->limits[row->limit]);
+    for (size_t i = 0; i < s->series_count && row->epoch == 0; i++) {
+        const struct history_series *of = &s->series[i];
+        if (of->limit == row->limit && of->node == row->node && of->judged_from > 0)
+            from = saturate_most(from, saturate_add(of->judged_from, settling));
+    }
+    return saturate_sub(from, e->adapt.every); /* an instant stands for what is before it, and the row goes on behind */
+}
+
+/* Whether adaptation may have settled before time `at` of the limit's row; INT64_MIN: before the end. */
+static bool had_settled(const struct summary *s, const struct experiment *e, const struct experiment_limit *l,
+                        const struct builtin_limit *row, int64_t at)
+{
+    bool is_judged = row && saturate_add(row->held, row->violated) > 0;
+    return l->kind != LIMIT_HOLD || (is_judged && (at == INT64_MIN || at > settled_from(s, e, row)));
 }
 
 bool verdict_is_reduced(const struct experiment_metric *m, const struct summary_process *p)
@@ -348,7 +366,7 @@ static double stray_end(const struct summary *s, const struct experiment *e, uin
     bool counts = row && (l->persistence == 0 || row->last_violated > 0);
     double worst = counts ? row->worst : (double)NAN;
     int64_t at = verdict_end(s, e, i, number);
-    if (!had_settled(l, row, l->global ? INT64_MIN : at))
+    if (!had_settled(s, e, l, row, l->global ? INT64_MIN : at))
         return NAN;
     if (at == INT64_MIN)
         return verdict_is_reduced(&m, p) && l->persistence == 0 ? stray_reduced(s, e, i, p, worst, true) : (double)NAN;
@@ -486,11 +504,10 @@ bool verdict_counts_lost(const struct experiment_metric *m, bool at_most)
 }
 
 /* Whether process `p` lost its last record while adaptation settled on `l`, when no limit is judged. */
-static bool lost_while_settling(const struct experiment_limit *l, const struct builtin_limit *row,
-                                const struct summary_process *p)
+static bool lost_while_settling(const struct summary *s, const struct experiment *e, const struct experiment_limit *l,
+                                const struct builtin_limit *row, const struct summary_process *p)
 {
-    int64_t later = row ? saturate_add(saturate_add(row->held, row->violated), row->unknown) : 0;
-    return l->kind == LIMIT_HOLD && row && p->last_loss != 0 && p->last_loss <= saturate_add(row->at, -later);
+    return l->kind == LIMIT_HOLD && row && p->last_loss != 0 && p->last_loss <= settled_from(s, e, row);
 }
 
 /* Whether a limit on a number of records holds, whichever of all `produced` ones meet its condition, and whenever. */
@@ -525,7 +542,7 @@ static void judge_missed(struct verdict *v, const struct summary *s, const struc
         uint64_t produced;
         uint64_t missed = count_missed(s, e, &s->processes[p], m, &produced);
         if ((is_one && holds_anyhow(l, m, produced)) ||
-            lost_while_settling(l, row_of(s, e, s->processes[p].node, i), &s->processes[p]))
+            lost_while_settling(s, e, l, row_of(s, e, s->processes[p].node, i), &s->processes[p]))
             continue;
         v->limits[i].missed += missed;
         if (missed > 0 && (double)missed > l->tolerance * (double)produced)

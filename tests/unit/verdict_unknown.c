@@ -446,8 +446,8 @@ TEST(lost_records_count_against_a_limit)
         s.rows[0] = sample_row(0, 0, 9, 0);
         s.rows[0].last_violated = 0;
         s.rows[0].node = s.processes[1].node;
-        s.rows[0].at = sample_time(10); /* judged for 9 s, after 1 s */
-        s.processes[1].last_loss = sample_time(cases[i].early ? 0.9 : 1.1);
+        s.rows[0].at = sample_time(10); /* judged for 9 s, up to 0.1 s before: after 0.9 s or 1 s */
+        s.processes[1].last_loss = sample_time(cases[i].early ? 0.85 : 0.95);
         s.summary.limit_count = 1;
         s.processes[1].overwrites = cases[i].overwrites;
         s.books[1][1].full = cases[i].full;
@@ -724,18 +724,23 @@ TEST(what_only_the_last_records_break_is_in_the_verdict)
         int64_t persistence, settling; /* ns */
         enum verdict_is is;
         bool strays;
-    } cases[] = {{METRIC_LAST, LIMIT_EXPECT, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
-                 {METRIC_LAST, LIMIT_EXPECT, true, 50, 10, 0.01, 0, 0, VERDICT_HELD, true},
-                 {METRIC_LAST, LIMIT_EXPECT, true, NAN, 10, 0, 0, 0, VERDICT_HELD, false},
-                 {METRIC_LAST, LIMIT_EXPECT, true, 50, 60, 0, 0, 0, VERDICT_HELD, false},   /* judged: a worse one */
-                 {METRIC_LAST, LIMIT_EXPECT, true, 50, 60, 0, 1, 0, VERDICT_UNKNOWN, true}, /* that did not last */
-                 {METRIC_MEAN, LIMIT_EXPECT, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
-                 {METRIC_MEAN, LIMIT_EXPECT, false, 90, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
-                 {METRIC_PERCENT, LIMIT_EXPECT, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
-                 {METRIC_PERCENT, LIMIT_EXPECT, false, 100, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
-                 {METRIC_QUANTILE, LIMIT_HOLD, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
-                 {METRIC_MAX, LIMIT_HOLD, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true},
-                 {METRIC_MAX, LIMIT_HOLD, true, 50, 10, 0, 0, 8 * CLOCK_S, VERDICT_HELD, false}}; /* it settled */
+        int64_t unknown, known; /* ns; known: from the end of the process to when a state was known first; 0: before */
+    } cases[] = {
+        {METRIC_LAST, LIMIT_EXPECT, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true, 0, 0},
+        {METRIC_LAST, LIMIT_EXPECT, true, 50, 10, 0.01, 0, 0, VERDICT_HELD, true, 0, 0},
+        {METRIC_LAST, LIMIT_EXPECT, true, NAN, 10, 0, 0, 0, VERDICT_HELD, false, 0, 0},
+        {METRIC_LAST, LIMIT_EXPECT, true, 50, 60, 0, 0, 0, VERDICT_HELD, false, 0, 0},   /* judged: a worse one */
+        {METRIC_LAST, LIMIT_EXPECT, true, 50, 60, 0, 1, 0, VERDICT_UNKNOWN, true, 0, 0}, /* that did not last */
+        {METRIC_MEAN, LIMIT_EXPECT, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true, 0, 0},
+        {METRIC_MEAN, LIMIT_EXPECT, false, 90, 10, 0, 0, 0, VERDICT_UNKNOWN, true, 0, 0},
+        {METRIC_PERCENT, LIMIT_EXPECT, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true, 0, 0},
+        {METRIC_PERCENT, LIMIT_EXPECT, false, 100, 10, 0, 0, 0, VERDICT_UNKNOWN, true, 0, 0},
+        {METRIC_QUANTILE, LIMIT_HOLD, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true, 0, 0},
+        {METRIC_MAX, LIMIT_HOLD, true, 50, 10, 0, 0, 0, VERDICT_UNKNOWN, true, 0, 0},
+        {METRIC_MAX, LIMIT_HOLD, true, 50, 10, 0, 0, 8 * CLOCK_S, VERDICT_HELD, false, 0, 0}, /* it settled */
+        {METRIC_MAX, LIMIT_HOLD, true, 50, 10, 0, 0, 8 * CLOCK_S, VERDICT_UNKNOWN, true, 8 * CLOCK_S, 0},
+        {METRIC_MAX, LIMIT_HOLD, true, 50, 10, 0, 0, 8 * CLOCK_S, VERDICT_HELD, false, 8 * CLOCK_S, CLOCK_S},
+        {METRIC_MAX, LIMIT_HOLD, true, 50, 10, 0, 0, 50 * CLOCK_MS, VERDICT_UNKNOWN, true, 0, 0}}; /* had, perhaps */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sample s;
         sample_held(&s);
@@ -756,8 +761,12 @@ TEST(what_only_the_last_records_break_is_in_the_verdict)
         s.summary.chosen_count = cases[i].was_read;
         s.rows[0] = sample_row(0, 0, 9, 0);
         s.rows[0].last_violated = 0;
+        s.rows[0].unknown = cases[i].unknown;
         s.rows[0].worst = cases[i].worst;
         s.rows[0].at = s.books[0][0].last_ns + (cases[i].settling ? 9 * CLOCK_S + cases[i].settling : 0);
+        struct history_series known = {.judged_from = s.books[0][0].last_ns + cases[i].known};
+        s.summary.series = &known;
+        s.summary.series_count = cases[i].known > 0;
         struct verdict *v = judge(&s, false);
         if (v->limits[0].is != cases[i].is || v->rows[0].is != cases[i].is || v->limits[0].strays != cases[i].strays)
             fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
