@@ -543,13 +543,27 @@ bool rejudge_is_all(const struct summary *s, const struct history_gap *g)
     return s->judged_anew || g->never;
 }
 
+/* How much of gap `g` is before all that row `l` counts, of a manager that follows another one: no row has it. */
+static int64_t between_rows(const struct summary *s, const struct history_gap *g, const struct builtin_limit *l)
+{
+    bool follows = false;
+    for (size_t i = 0; i < s->limit_count && g->restarted; i++)
+        follows |= s->limits[i].limit == l->limit && s->limits[i].epoch > 0 && s->limits[i].epoch < l->epoch;
+    if (!follows)
+        return 0;
+    int64_t began = saturate_sub(summary_run_time(s, l->node, l->at), verdict_row_total(l));
+    int64_t before = saturate_sub(began, summary_run_time(s, g->node, g->begin));
+    return before > 0 ? saturate_least(before, g->end - g->begin) : 0;
+}
+
 void rejudge_take_gap(struct summary *s, const struct experiment *e, const struct history_gap *g)
 {
     struct builtin_limit *l = verdict_row_at(s, g->node, g->limit, g->end);
     if (!l)
         return;
-    int64_t longer = rejudge_is_all(s, g) ? g->end - g->begin - verdict_row_total(l) : 0; /* by what is at its ends */
-    l->at = longer > 0 ? saturate_most(l->at, g->end) : l->at;
+    bool all = rejudge_is_all(s, g); /* then longer by what is at its ends */
+    int64_t longer = all ? g->end - g->begin - verdict_row_total(l) : between_rows(s, g, l);
+    l->at = all && longer > 0 ? saturate_most(l->at, g->end) : l->at;
     l->unknown = saturate_add(l->unknown, longer);
     l->unjudged = saturate_add(l->unjudged, longer);
     l->worst = worse(e, g->limit, l->worst, g->worst);
@@ -558,7 +572,7 @@ void rejudge_take_gap(struct summary *s, const struct experiment *e, const struc
     l->settling = saturate_add(l->settling, g->settling);
     l->unknown = saturate_most(0, l->unknown - g->held - g->violated - g->settling);
     int64_t cut = g->cut < e->adapt.every ? g->cut : 0; /* less than between two instants */
-    int64_t seen = rejudge_is_all(s, g) ? 0 : g->seen;  /* over all nodes it is what messages took */
+    int64_t seen = all ? 0 : g->seen;                   /* over all nodes it is what messages took */
     l->unjudged = saturate_most(0, l->unjudged - saturate_most(0, g->end - g->begin + cut - seen - g->doubtful));
 }
 

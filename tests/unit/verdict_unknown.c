@@ -97,9 +97,19 @@ TEST(between_two_managers_nobody_judged)
         s.rows[1].epoch = 2;
         s.rows[0].settling = s.rows[1].settling = 0;
         s.rows[1].at = sample_time(8 + between[i]);
+        s.rows[1].held = CLOCK_S;
+        s.rows[1].unknown = 2 * CLOCK_S;
         struct verdict *v = judge(&s, false);
         assert_in_range(v->limits[0].unjudged, (int64_t)(between[i] * 1e9), (int64_t)(between[i] * 1e9) + 1000);
         assert_int_equal(v->limits[0].is, between[i] > 0.08 ? VERDICT_UNKNOWN : VERDICT_HELD);
+        verdict_free(v);
+        struct history_gap gap = {
+            .begin = sample_time(5), .end = sample_time(5 + between[i]), .restarted = true, .judged = true};
+        gap.held = gap.end - gap.begin; /* by the records: in no row, so none loses unknown time of its own */
+        rejudge_take_gap(&s.summary, &s.experiment, &gap);
+        v = judge(&s, false);
+        assert_in_range(v->limits[0].unjudged, 0, 1000);
+        assert_int_equal(s.rows[1].unknown, 2 * CLOCK_S);
         verdict_free(v);
     }
 }
