@@ -69,6 +69,7 @@ struct history_gap {
     bool early;     /* programs recorded, and the manager did not judge yet */
     bool never;     /* the limit was not judged at any time of the run */
     bool sparse;    /* all of the limit's time: records lay between its windows, which are short */
+    bool brief;     /* all of the limit's time: its `for` is as short as few sampling periods */
     bool late;      /* most of it was unknown, as records came behind the windows that had them */
     bool judged;    /* the next three are known, and are the gap */
     int64_t held, violated, unknown; /* unknown: there was no value, or: */

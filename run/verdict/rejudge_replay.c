@@ -212,7 +212,7 @@ static bool replay_doubts(const struct replay *r, const struct history_gap *g, i
     uint32_t limit = g->limit;
     const struct experiment_metric *m = &r->e.metrics[r->e.limits[limit].metric];
     int64_t last = m->per_process ? INT64_MIN : replay_last(r, m, since);
-    for (size_t i = 0; i < r->process_count && !g->sparse; i++) {
+    for (size_t i = 0; i < r->process_count && !g->sparse && !g->brief; i++) {
         const struct replay_process *p = &r->processes[i];
         if (replay_began_unseen(r, p, m, since))
             return true;

@@ -4,7 +4,8 @@
 /*
  * Limits whose windows are shorter than the time between two sampling instants: records between the windows are in no
  * value that was judged. Where an ended run has all records, they are judged again: windows that follow one another at
- * an instant in each, and those that slide at INSTANTS in each.
+ * an instant in each, and those that slide at INSTANTS in each. So are limits whose `for` is shorter than BRIEF times
+ * between instants, where some instant found them broken: at INSTANTS in each `for`.
  */
 #include "run/verdict/rejudge.h"
 
@@ -16,26 +17,53 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { INSTANTS = 8, INSTANTS_MOST = 200000, RECORDS_MOST = 5000000 }; /* of a node, as every report takes that time */
+enum { BRIEF = 4, INSTANTS = 8 };
+enum { INSTANTS_MOST = 200000, RECORDS_MOST = 5000000 }; /* of a node, as every report takes that time */
+
+/* Whether limit `i` may have been broken at some instant, or was not judged there. */
+static bool is_in_question(const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    bool is = false;
+    for (size_t k = 0; k < s->limit_count; k++) {
+        const struct builtin_limit *row = &s->limits[k];
+        bool broken = l->compare == COMPARE_AT_MOST ? row->worst > l->bound : row->worst < l->bound;
+        is = is || (row->limit == i && (broken || row->unjudged > 0));
+    }
+    return is;
+}
+
+/* Whether a `for` of few sampling periods is known to one or two of them, which is as long as it may be. */
+static bool is_brief(const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    return l->persistence > 0 && l->persistence / BRIEF < e->adapt.every && !m->tumbles && is_in_question(s, e, i);
+}
 
 /*
  * What adaptation did belongs to the instants that it had; and of silences the records tell less than the instants. A
  * rate or count of a window that follows another one has no value where no instant was in it.
  */
-static bool is_short(const struct experiment *e, const struct experiment_limit *l)
+static bool is_short(const struct summary *s, const struct experiment *e, uint32_t i)
 {
+    const struct experiment_limit *l = &e->limits[i];
     const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
-    if (!m || !m->aspect || l->kind != LIMIT_EXPECT || l->global || m->window >= e->adapt.every)
+    if (!m || !m->aspect || l->kind != LIMIT_EXPECT || l->global)
         return false;
-    return experiment_metric_is_counted(m) ? m->tumbles && l->compare == COMPARE_AT_MOST /* fewer are silence */
-                                           : !experiment_metric_is_of_arrivals(m);
+    if (experiment_metric_is_counted(m)) /* fewer are silence */
+        return m->window < e->adapt.every && m->tumbles && l->compare == COMPARE_AT_MOST;
+    return !experiment_metric_is_of_arrivals(m) && (m->window < e->adapt.every || is_brief(s, e, i));
 }
 
-/* ns between the instants at which limit `l` is judged again. */
-static int64_t step_of(const struct experiment *e, const struct experiment_limit *l)
+/* ns between the instants at which limit `i` is judged again. */
+static int64_t step_of(const struct summary *s, const struct experiment *e, uint32_t i)
 {
+    const struct experiment_limit *l = &e->limits[i];
     const struct experiment_metric *m = &e->metrics[l->metric];
-    return m->tumbles || m->window < INSTANTS ? m->window : m->window / INSTANTS;
+    int64_t step = m->tumbles || m->window < INSTANTS ? m->window : m->window / INSTANTS;
+    int64_t brief = is_brief(s, e, i) && l->persistence >= INSTANTS ? l->persistence / INSTANTS : step;
+    return brief < step ? brief : step;
 }
 
 static uint64_t records_of(const struct summary *s, uint32_t node)
@@ -48,18 +76,20 @@ static uint64_t records_of(const struct summary *s, uint32_t node)
 }
 
 /* All of the time of row `l`, also where its total, which does not reach up to `at`, leaves out its first records. */
-static struct history_gap gap_of(const struct summary *s, const struct experiment *e, const struct builtin_limit *l)
+static struct history_gap gap_of(const struct summary *s, const struct experiment *e, const struct builtin_limit *l,
+                                 int64_t step)
 {
     int64_t first, last;
     struct history_gap g = {.node = l->node,
                             .limit = (uint32_t)l->limit,
                             .begin = saturate_sub(l->at, verdict_row_total(l)),
                             .end = l->at,
-                            .sparse = true,
+                            .sparse = e->metrics[e->limits[l->limit].metric].window < e->adapt.every,
                             .worst = NAN};
+    g.brief = !g.sparse;
     if (rejudge_recorded(s, e, g.limit, g.node, &first, &last))
         g.begin = saturate_least(g.begin, first);
-    bool too_long = saturate_sub(g.end, g.begin) / step_of(e, &e->limits[g.limit]) > INSTANTS_MOST;
+    bool too_long = saturate_sub(g.end, g.begin) / step > INSTANTS_MOST;
     g.why = too_long || records_of(s, l->node) > RECORDS_MOST ? "it is too long" : rejudge_why_not(s, e, &g);
     return g;
 }
@@ -112,7 +142,7 @@ static int take(struct summary *s, const struct experiment *e, const struct summ
 }
 
 /* The limits with instants so far apart, in one reading. */
-static int judge(const char *run, struct summary *s, const struct experiment *e, int64_t step)
+static int judge(const char *run, struct summary *s, const struct experiment *e, const int64_t *steps, int64_t step)
 {
     struct replay_found found = {0};
     struct experiment often = *e;
@@ -124,10 +154,10 @@ static int judge(const char *run, struct summary *s, const struct experiment *e,
     bool any = false;
     for (size_t row = 0; row < s->limit_count; row++) {
         int64_t i = s->limits[row].limit;
-        if (i < 0 || i >= e->limit_count || !is_short(e, &e->limits[i]) || step_of(e, &e->limits[i]) != step)
+        if (i < 0 || i >= e->limit_count || steps[i] != step)
             continue;
         struct history_gap *g = &judged.gaps[judged.gap_count++];
-        *g = gap_of(s, e, &s->limits[row]);
+        *g = gap_of(s, e, &s->limits[row], step);
         any = any || !g->why;
     }
     often.adapt.every = step;
@@ -140,13 +170,16 @@ static int judge(const char *run, struct summary *s, const struct experiment *e,
 
 int rejudge_windows(const char *run, struct summary *s, const struct experiment *e)
 {
-    int err = 0;
+    int64_t *steps = calloc(e->limit_count + 1, sizeof *steps); /* 0: it is not judged again */
+    int err = steps ? 0 : BEZEL_ENOMEM;
+    for (uint32_t i = 0; i < e->limit_count && !err; i++)
+        steps[i] = is_short(s, e, i) ? step_of(s, e, i) : 0;
     for (uint32_t i = 0; i < e->limit_count && !err; i++) {
-        const struct experiment_limit *l = &e->limits[i];
-        bool first = is_short(e, l);
-        for (uint32_t k = 0; k < i && first; k++)
-            first = !is_short(e, &e->limits[k]) || step_of(e, &e->limits[k]) != step_of(e, l);
-        err = first ? judge(run, s, e, step_of(e, l)) : 0;
+        bool first = steps[i] > 0;
+        for (uint32_t k = 0; k < i; k++)
+            first = first && steps[k] != steps[i];
+        err = first ? judge(run, s, e, steps, steps[i]) : 0;
     }
+    free(steps);
     return err;
 }

@@ -167,7 +167,17 @@ static void draw_short_windows(struct scene *s)
                              : m->kind == METRIC_COUNT ? (double)draw(4)
                              : m->kind == METRIC_RATE  ? (double)draw(100)
                                                        : (double)draw(1000);
+        s->limits[i].persistence = draw(2) * EVERY * (int64_t)(1 + draw(10)) / 2;
     }
+}
+
+/* Whether the `for` of a limit is short beside the sampling period, and what an instant found asks for more. */
+static bool is_brief(const struct scene *s, int i, const struct builtin_limit *coarse)
+{
+    const struct experiment_limit *l = &s->limits[i];
+    bool broken = l->compare == COMPARE_AT_MOST ? coarse->worst > l->bound : coarse->worst < l->bound;
+    return l->persistence > 0 && l->persistence < 4 * EVERY && !s->metrics[l->metric].tumbles &&
+           (broken || coarse->unjudged > 0);
 }
 
 /* As many instants as a window has when it slides; a window that follows another one has one. */
@@ -192,9 +202,11 @@ TEST(short_windows_are_judged_from_all_records_of_an_ended_run)
         assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
         for (int i = 0; i < LIMITS; i++) {
             const struct experiment_metric *m = &s.metrics[s.limits[i].metric];
-            bool anew = s.limits[i].kind == LIMIT_EXPECT && m->window < EVERY && !lost &&
-                        (!experiment_metric_is_counted(m) || (m->tumbles && s.limits[i].compare == COMPARE_AT_MOST));
-            judge_all(&s, m->tumbles ? m->window : m->window / 8, fine);
+            bool counted = experiment_metric_is_counted(m), brief = !counted && is_brief(&s, i, &coarse[i]);
+            bool anew = s.limits[i].kind == LIMIT_EXPECT && (m->window < EVERY || brief) && !lost &&
+                        (!counted || (m->tumbles && s.limits[i].compare == COMPARE_AT_MOST));
+            int64_t step = m->tumbles ? m->window : m->window / 8;
+            judge_all(&s, brief && s.limits[i].persistence / 8 < step ? s.limits[i].persistence / 8 : step, fine);
             const struct builtin_limit *is = &s.rows[i], *right = anew ? &fine[i] : &coarse[i];
             int64_t most = anew && m->kind == METRIC_QUANTILE ? LENGTH / 20 : 0; /* which is right to a thirty-second */
             if (llabs(is->held - right->held) > most || llabs(is->violated - right->violated) > most ||

@@ -80,6 +80,8 @@ static const char *gap_cause(const struct report *r, const struct history_gap *g
         return "programs had recorded before bezel-resmgr judged it";
     if (g->late)
         return "bezel-resmgr saw less of it in time than its records tell";
+    if (g->brief)
+        return "its 'for' is as short as few sampling periods (adapt.every)";
     if (g->sparse)
         return "records lie between its windows, which are shorter than adapt.every";
     if (noted)
