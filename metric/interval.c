@@ -36,6 +36,7 @@ struct entry {
     int64_t came;          /* when it began, or began anew */
     int64_t placed;        /* when it took its place in the ring */
     uint32_t answers;      /* ends of its beginning */
+    uint64_t answered;     /* bit `source % 64` of each */
 };
 
 /* Numbers of ends by the grain of their time. */
@@ -348,6 +349,7 @@ static void tell_whole(struct interval *in, struct entry *e, struct mark *end, c
         take(in, end, INTERVAL_WHOLE, c->at[0], end, now);
     }
     e->answers++;
+    e->answered |= UINT64_C(1) << end->source % 64;
     in->counts.answers = e->answers > in->counts.answers ? e->answers : in->counts.answers;
 }
 
@@ -390,21 +392,20 @@ static bool is_near(const struct interval *in, int64_t forgotten, int64_t time)
 static void count_forgotten(struct interval *in, const struct entry *e, const struct mark *m, enum interval_cause cause)
 {
     bool end = is_end(in, m);
-    (end ? in->counts.ends : in->counts.beginnings)[cause]++;
+    struct interval_event event = {m->position, e->key, m->source,           m->clock,
+                                   0,           m->own, {m->time, m->bound}, e->answered};
+    event.end = end ? in->ends[m->series] : 0;
+    (end ? in->counts.ends : in->counts.beginnings)[cause] += end || e->answers == 0;
     if (cause == INTERVAL_LATE && in->forgot)
-        in->forgot(
-            in->context,
-            &(struct interval_event){
-                m->position, e->key, m->source, m->clock, end ? in->ends[m->series] : 0, m->own, {m->time, m->bound}});
+        in->forgot(in->context, &event);
 }
 
 static void forget_beginning(struct interval *in, const struct entry *e, const struct mark *m, bool evicted)
 {
     int64_t *latest = evicted ? &in->evicted : &in->late;
-    if (e->answers == 0 || e->answers < in->counts.answers)
-        *latest = m->time > *latest ? m->time : *latest;
-    if (e->answers > 0)
+    if (e->answers > 0 && e->answers >= in->counts.answers)
         return;
+    *latest = m->time > *latest ? m->time : *latest;
     enum interval_cause cause = meets(in->lost[in->positions - 1], m->time, saturate_add(m->time, in->reach))
                                     ? INTERVAL_LOST
                                 : evicted ? INTERVAL_EVICTED
@@ -577,7 +578,7 @@ static void begin_anew(struct interval *in, struct entry *e, const struct mark *
         e->count--;
         free_mark(in, at);
     }
-    e->answers = 0;
+    e->answered = e->answers = 0;
     e->came = now;
 }
 

@@ -27,7 +27,7 @@
  * most `memory` of them: then the oldest is forgotten. What was then still without its counterpart is counted with the
  * cause.
  *
- * Memory is bounded: for each key 90 bytes and 48 for each position, all of it taken by interval_new(); later, for
+ * Memory is bounded: for each key 98 bytes and 48 for each position, all of it taken by interval_new(); later, for
  * each of at most INTERVAL_ENDS_MAX ends, two statistics, and two for each stage. Pure: the caller brings the time. One
  * owner.
  */
@@ -69,6 +69,7 @@ struct interval_event {
     uint32_t end;            /* at the last position: number of that which has a value of its own */
     int64_t own;             /* ns */
     struct clock_reading at; /* the same in the run's time; bound INT64_MAX: unknown */
+    uint64_t answered;       /* made by interval_forgot(), of position 0: bit `source % 64` of each that ended it */
 };
 
 /** Why a record was forgotten without its counterpart. */
@@ -131,7 +132,7 @@ void interval_tell(struct interval *i, interval_told *told, void *context);
 
 /**
  * Called for each record that is forgotten as INTERVAL_LATE, of position 0 or the last one: a counterpart that it may
- * have was more than `window` + `wait` away.
+ * have was more than `window` + `wait` away. Also for one of position 0 that had fewer ends than others had.
  */
 typedef void interval_forgot(void *context, const struct interval_event *event);
 

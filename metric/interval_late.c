@@ -61,8 +61,10 @@ static void remember(struct interval_late *l, const struct interval_event *e)
     l->next = l->next + 1 < l->memory ? l->next + 1 : 0;
 }
 
-bool interval_late_take(struct interval_late *l, const struct interval_event *e, struct interval_time *time)
+bool interval_late_take(struct interval_late *l, const struct interval_event *e, struct interval_time *time,
+                        bool *first)
 {
+    uint64_t bit = UINT64_C(1) << e->source % 64;
     if (e->position == 0) {
         remember(l, e);
         return false;
@@ -74,9 +76,10 @@ bool interval_late_take(struct interval_late *l, const struct interval_event *e,
     bool same = from->clock == e->clock;
     struct clock_reading took = {saturate_sub(same ? e->own : e->at.ns, same ? from->own : from->at.ns),
                                  same ? 0 : saturate_add(from->at.bound, e->at.bound)};
-    if (took.ns < 0)
+    if (took.ns < 0 || (from->answered & bit))
         return false;
     *time = (struct interval_time){e->end, INTERVAL_WHOLE, took, {from->source, from->own}, {e->source, e->own}};
-    forget(l, from);
+    *first = from->answered == 0;
+    from->answered |= bit;
     return true;
 }

@@ -17,7 +17,11 @@ struct interval_late;
 int interval_late_new(uint32_t memory, struct interval_late **l) BEZEL_MUST_CHECK;
 void interval_late_free(struct interval_late *l);
 
-/** Takes in a record that was forgotten. True, with the whole time in *time: it is the end of an earlier one. */
-bool interval_late_take(struct interval_late *l, const struct interval_event *e, struct interval_time *time);
+/**
+ * Takes in a record that was forgotten. True, with the whole time in *time: it is the end of an earlier one, which none
+ * of its process has ended; *first: which had no end at all.
+ */
+bool interval_late_take(struct interval_late *l, const struct interval_event *e, struct interval_time *time,
+                        bool *first);
 
 #endif

@@ -19,7 +19,7 @@ enum { VALUES_MEMORY = 64 << 20 /* bytes for the times of all metrics */ };
 struct matched {
     struct interval *by; /* NULL: it is no interval */
     struct interval_late *late;
-    uint64_t paired;              /* by the latter */
+    uint64_t paired, first;       /* by the latter; of these with a beginning that had no end */
     int64_t since;                /* interval_reading_since() */
     size_t wait_count, idle;      /* idle: that have a last record behind each first one */
     struct interval_waits *waits; /* interval_reading_waits() */
@@ -51,10 +51,12 @@ static void take_late(void *context, const struct interval_event *forgotten)
 {
     struct interval_reading *r = context;
     struct interval_time time;
-    if (!interval_late_take(r->of[r->metric].late, forgotten, &time))
+    bool first;
+    if (!interval_late_take(r->of[r->metric].late, forgotten, &time, &first))
         return;
     take_time(r, &time);
     r->of[r->metric].paired++;
+    r->of[r->metric].first += first;
 }
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
@@ -243,7 +245,7 @@ static void pair_late(struct matched *m, bool ended, struct interval_counts *cou
     uint64_t before = m->paired;
     interval_advance(m->by, INT64_MAX);
     counts->matched += m->paired;
-    counts->beginnings[INTERVAL_LATE] -= m->paired;
+    counts->beginnings[INTERVAL_LATE] -= m->first;
     counts->ends[INTERVAL_LATE] -= before;
     counts->waiting -= m->paired - before;
     struct interval_counts all = interval_counts(m->by);

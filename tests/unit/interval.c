@@ -36,7 +36,8 @@ static int pair_count;
 static void take_late(void *context, const struct interval_event *e)
 {
     (void)context;
-    pair_count += interval_late_take(too_long, e, &pairs[pair_count]);
+    bool first;
+    pair_count += interval_late_take(too_long, e, &pairs[pair_count], &first);
 }
 
 static void begin_late(void)
@@ -500,6 +501,25 @@ TEST_WITH(NULL, end_late, an_end_with_a_nearer_beginning_is_not_late)
     add(1, 1, 3, 42 * CLOCK_S);
     interval_advance(in, NOW + 80 * CLOCK_S);
     assert_int_equal(pair_count, 0);
+}
+
+/* Of two receivers one had it in time, and once more later, and the other one too late. */
+TEST_WITH(NULL, end_late, one_of_several_ends_may_be_late)
+{
+    begin_late();
+    for (int key = 1; key <= 2; key++) {
+        add(0, key, 0, key * MS);
+        add(1, key, 3, key * MS);
+        if (key == 1)
+            add(1, key, 4, key * MS);
+    }
+    add(1, 2, 3, 20 * CLOCK_S);
+    add(1, 2, 4, 20 * CLOCK_S);
+    add(1, 2, 4, 21 * CLOCK_S);
+    interval_advance(in, NOW + 60 * CLOCK_S);
+    assert_int_equal(pair_count, 1);
+    assert_true(pairs[0].to.source == 4 && pairs[0].from.own == 2 * MS);
+    assert_int_equal(interval_counts(in).beginnings[INTERVAL_LATE], 0);
 }
 
 /* The oldest of three gives way. */
