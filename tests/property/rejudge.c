@@ -729,6 +729,8 @@ static int64_t draw_missing(struct scene *s, enum missing is, int64_t *at)
         int64_t lacks = is == NOTHING_STORED ? 0 : take_records(&s->workers[w], is, *at);
         length = lacks > length ? lacks : length;
     }
+    if (is == NOTHING_STORED && *at > s->workers[0].ends)
+        *at = s->workers[0].ends; /* behind its end it lacks nothing */
     return length;
 }
 
