@@ -373,13 +373,13 @@ void evaluator_take(struct evaluator *e, int64_t now)
     e->least = e->rate ? least_of(e, now) : e->least;
 }
 
-double evaluator_for(const struct evaluator *e, bool at_most)
+double evaluator_for(const struct evaluator *e, bool any)
 {
     double value = e->value;
     if (e->rate && e->metric->kind == METRIC_COUNT)
-        return at_most ? value : e->lowest;
+        return any ? value : e->lowest;
     if (e->rate)
-        (void)rate_limit(e->rate, e->at, at_most, &value);
+        (void)rate_limit(e->rate, e->at, any, &value);
     return value;
 }
 
@@ -452,7 +452,7 @@ static void partial_of_statistic(struct evaluator *e, int64_t now, struct messag
     partial->over = (double)count;
 }
 
-void evaluator_partial(struct evaluator *e, int64_t now, bool at_most, struct message_partial *partial)
+void evaluator_partial(struct evaluator *e, int64_t now, bool at_most, bool any, struct message_partial *partial)
 {
     partial->state = e->metric ? PARTIAL_UNKNOWN : PARTIAL_NONE;
     if (e->ratio)
@@ -461,7 +461,7 @@ void evaluator_partial(struct evaluator *e, int64_t now, bool at_most, struct me
         partial_of_statistic(e, now, partial);
     else if (e->known || (at_most && e->below)) {
         partial->state = PARTIAL_KNOWN;
-        partial->value = evaluator_for(e, at_most);
+        partial->value = evaluator_for(e, any);
         partial->unsure = e->resolution;
     } else
         partial->value = e->least;

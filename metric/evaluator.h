@@ -102,10 +102,10 @@ void evaluator_totals(struct evaluator *e, uint64_t produced, uint64_t lost, uin
 void evaluator_take(struct evaluator *e, int64_t now);
 
 /**
- * Its value for a limit from above (`at_most`), or below, where known. Of numbers of records and rates: the largest of
- * a window that ended since the reading before, and that of the last one.
+ * Its value where known. Of numbers of records and rates: with `any` the largest of a window that ended since the
+ * reading before, else that of the last one.
  */
-double evaluator_for(const struct evaluator *e, bool at_most);
+double evaluator_for(const struct evaluator *e, bool any);
 
 /**
  * Of a metric of two others: its value, from those of the operands `a` and `b`, which are up to date; unknown where one
@@ -115,10 +115,10 @@ void evaluator_combine(struct evaluator *e, const struct experiment_metric *metr
                        const struct evaluator *b);
 
 /**
- * Writes what this node contributes to the value over all nodes, for a limit from above (`at_most`) or below; the
- * caller sets `limit` and `silent`. Call after evaluator_take() at the same time.
+ * Writes what this node contributes to the value over all nodes, for a limit from above (`at_most`) or below; `any` as
+ * in evaluator_for(). The caller sets `limit` and `silent`. Call after evaluator_take() at the same time.
  */
-void evaluator_partial(struct evaluator *e, int64_t now, bool at_most, struct message_partial *partial);
+void evaluator_partial(struct evaluator *e, int64_t now, bool at_most, bool any, struct message_partial *partial);
 
 /**
  * Of a quantile: writes the histogram that belongs to that partial, at most `room` bytes. Returns the number of its

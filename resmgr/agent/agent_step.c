@@ -152,6 +152,16 @@ static bool agent_breaks_early(const struct agent *agent, const struct experimen
            (l->compare == COMPARE_AT_MOST ? r->value > l->bound : r->value < l->bound);
 }
 
+/*
+ * Whether the value for limit `limit` is the largest of any window since the instant before: for one from above. With a
+ * `for` that has an instant in it, it is that of the last window: two instants would find one burst between windows.
+ */
+static bool agent_takes_any(const struct agent *agent, uint32_t limit)
+{
+    const struct experiment_limit *l = &agent->experiment->limits[limit];
+    return l->compare == COMPARE_AT_MOST && l->persistence < agent->experiment->adapt.every;
+}
+
 static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agent_process *p, int slot, int64_t now)
 {
     int metric = agent->experiment->limits[limit].metric;
@@ -164,7 +174,7 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
     bool known =
         r->known || (at_most ? r->below : r->above) || agent_breaks_early(agent, &agent->experiment->limits[limit], r);
     struct limit_judge_value v = {.known = known && !misses && (!of_node || agent_is_anew(agent, metric, now)),
-                                  .value = evaluator_for(r, at_most),
+                                  .value = evaluator_for(r, agent_takes_any(agent, limit)),
                                   .resolution = r->resolution,
                                   .least = of_node ? agent_at_least(agent, metric, now) : r->least};
     v.open = !v.known && (r->open || agent_is_blind(agent, p, metric) || (misses && agent_is_watched(agent, metric)));
@@ -293,7 +303,7 @@ static void agent_add_partial(struct agent *agent, uint32_t limit, int64_t now, 
     bool of_records = agent->experiment->metrics[metric].aspect;
     const struct agent_source *s = of_records ? &agent->node.sources[agent->metric_aspect[metric]] : NULL;
     if (!agent_is_stale(agent, r, now))
-        evaluator_partial(r, now, at_most, partial);
+        evaluator_partial(r, now, at_most, agent_takes_any(agent, limit), partial);
     if (partial->state == PARTIAL_UNKNOWN && r->open)
         partial->state = PARTIAL_OPEN;
     bool adds = at_most && r->rate && s->watchers > 0 &&

@@ -353,7 +353,7 @@ static void send_quantiles(struct aggregate *a, uint32_t node, struct evaluator 
         struct message_partial *p = &parts.list[i];
         *p = (struct message_partial){.limit = i};
         evaluator_take(&of[i], now);
-        evaluator_partial(&of[i], now, true, p);
+        evaluator_partial(&of[i], now, true, true, p);
         if (p->state == PARTIAL_KNOWN)
             p->buckets = evaluator_histogram(&of[i], now, parts.histograms + parts.histogram_bytes,
                                              MESSAGE_HISTOGRAMS_MAX - parts.histogram_bytes);

@@ -310,7 +310,7 @@ TEST(parts_joined_are_the_whole)
             begin(&e[i], &m);
             give(&e[i], &l, i == 1 ? cut : 0, i == 0 ? cut : l.count, &w, now);
             evaluator_take(&e[i], now);
-            evaluator_partial(&e[i], now, true, &p[i]);
+            evaluator_partial(&e[i], now, true, true, &p[i]);
             evaluator_end(&e[i]);
         }
         bool first = p[0].state == PARTIAL_KNOWN, second = p[1].state == PARTIAL_KNOWN;

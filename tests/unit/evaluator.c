@@ -89,7 +89,7 @@ static struct message_partial part(void)
 {
     struct message_partial p = {0};
     evaluator_take(&r, now);
-    evaluator_partial(&r, now, true, &p);
+    evaluator_partial(&r, now, true, true, &p);
     return p;
 }
 
@@ -531,6 +531,27 @@ TEST(what_comes_right_behind_the_first_window_is_known)
         assert_true(!e.known && e.least == (behind > 0 ? 5 : 0));
         evaluator_end(&e);
     }
+}
+
+/* A burst around an instant is in windows that ended since either instant, and in the last window of one. */
+TEST(a_burst_around_an_instant_is_in_the_last_window_of_one)
+{
+    const struct experiment_metric some = {.kind = METRIC_COUNT, .window = EVERY / 2};
+    static const double any[] = {6, 12}, last[] = {6, 0};
+    struct evaluator e = {0};
+    assert_int_equal(evaluator_start(&e, &some), 0);
+    for (int i = 0; i < 5; i++)
+        evaluator_count(&e, 0, START + i * EVERY);
+    for (int i = 0; i < 2; i++) {
+        int64_t at = START + (5 + i) * EVERY;
+        for (int k = 0; k < 6; k++)
+            evaluator_records(&e, ONE_RECORD(i ? at - EVERY + k + 1 : at - 6 + k, 0, NULL), NULL, NULL, at);
+        evaluator_count(&e, (uint64_t)(6 + 6 * i), at);
+        evaluator_take(&e, at);
+        assert_float_equal(evaluator_for(&e, true), any[i], 0);
+        assert_float_equal(evaluator_for(&e, false), last[i], 0);
+    }
+    evaluator_end(&e);
 }
 
 /* Records that are counted, and read a little later, as between any two polls. */
