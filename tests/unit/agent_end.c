@@ -366,6 +366,42 @@ TEST_WITH(NULL, end, what_the_last_processes_made_at_their_end_is_judged_once)
     }
 }
 
+/* A window that ended between two instants is no state of the second one: what was broken there may be over. */
+TEST_WITH(NULL, end, a_number_of_records_that_is_over_at_an_instant_lasts_no_longer)
+{
+    static const enum experiment_metric_kind kinds[] = {METRIC_RATE, METRIC_COUNT};
+    for (int i = 0; i < 4; i++) {
+        int bursts = i % 2 ? 4 : 2; /* records from 60 ms on, each 75 ms: too many for 325 or 175 ms */
+        for (int m = FPS; m <= ALL; m++) {
+            metrics[m].kind = kinds[i / 2];
+            metrics[m].window = EVERY;
+            limits[m] = (struct experiment_limit){
+                .metric = m, .kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .persistence = 2 * (int64_t)EVERY};
+        }
+        limits[2] = limits[ALL];
+        limits[2].global = true;
+        begin(POLICY_NONE, 3);
+        struct worker *w = enter(0, 100);
+        go(EVERY, 0);
+        w->interval = 0;
+        go(CLOCK_S, 0);
+        w->interval = 75 * CLOCK_MS;
+        w->next = now + 60 * CLOCK_MS;
+        go((bursts > 2 ? 3 : 2) * (int64_t)EVERY, 0);
+        w->interval = 0;
+        go(EVERY, 0);
+        assert_int_equal(agent_partial(agent, 2).state, PARTIAL_KNOWN);
+        assert_float_equal(agent_partial(agent, 2).value, 0, 0); /* 115 ms behind the last record */
+        go(CLOCK_S, 0);
+        for (int m = FPS; m <= ALL; m++) {
+            assert_int_equal(out->limits[m].violated > 0, bursts > 2);
+            metrics[m].kind = METRIC_RATE;
+            metrics[m].window = CLOCK_S;
+        }
+        end(NULL);
+    }
+}
+
 TEST_WITH(NULL, end, a_hole_is_a_gap_where_a_value_may_leave_its_bound_and_come_back_in_it)
 {
     static const struct {
