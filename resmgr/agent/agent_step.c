@@ -177,6 +177,7 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
                                   .value = evaluator_for(r, agent_takes_any(agent, limit)),
                                   .resolution = r->resolution,
                                   .least = of_node ? agent_at_least(agent, metric, now) : r->least};
+    v.was_broken = at_most && evaluator_for(r, true) - r->resolution > agent->experiment->limits[limit].bound;
     v.open = !v.known && (r->open || agent_is_blind(agent, p, metric) || (misses && agent_is_watched(agent, metric)));
     if (v.open && is_number && !at_most && agent->experiment->limits[limit].bound <= 0) {
         v.known = true; /* no number of records is below 0 */

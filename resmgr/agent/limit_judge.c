@@ -125,10 +125,12 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
         j->seen->slot = slot;
         j->excess = excess;
     }
+    bool lasted = run->broken && j->before - run->broken_since >= j->limit->persistence;
     if (excess > 0 && !run->broken)
         run->broken_since = j->now;
     run->broken = excess > 0;
-    limit_judge_may_break(j, run, run->broken, false);
+    limit_judge_may_break(j, run, run->broken || (v.was_broken && !lasted), false);
+    run->may_be = run->broken;
     if (!run->broken)
         return;
     j->broken = true;

@@ -395,6 +395,7 @@ TEST_WITH(NULL, end, a_number_of_records_that_is_over_at_an_instant_lasts_no_lon
         go(CLOCK_S, 0);
         for (int m = FPS; m <= ALL; m++) {
             assert_int_equal(out->limits[m].violated > 0, bursts > 2);
+            assert_int_equal(out->limits[m].unjudged > 0, bursts == 2); /* between instants 300 ms apart */
             metrics[m].kind = METRIC_RATE;
             metrics[m].window = CLOCK_S;
         }

@@ -420,6 +420,31 @@ TEST_WITH(start, NULL, what_has_no_value_is_not_broken)
     assert_int_equal(seen.unjudged, 150 * CLOCK_MS);
 }
 
+/* Whole at an instant, and broken at some time before it: for how long is not known. */
+TEST_WITH(start, NULL, what_was_broken_since_the_instant_before_may_have_lasted)
+{
+    static const struct {
+        int broken;
+        int64_t persistence, held, violated, unjudged; /* ms */
+    } cases[] = {{0, 50, 50, 0, 50},    {0, 100, 100, 0, 0}, {2, 150, 150, 0, 150},
+                 {2, 200, 200, 0, 100}, {2, 300, 300, 0, 0}, {2, 100, 200, 100, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        start(NULL);
+        limit.persistence = cases[i].persistence * CLOCK_MS;
+        step(value(5, 0), value(5, 0));
+        for (int k = 0; k < cases[i].broken; k++)
+            step(value(20, 0), value(5, 0));
+        struct limit_judge_value over = value(5, 0);
+        over.was_broken = true;
+        step(over, value(5, 0));
+        assert_int_equal(seen.held, cases[i].held * CLOCK_MS);
+        assert_int_equal(seen.violated, cases[i].violated * CLOCK_MS);
+        assert_int_equal(seen.unjudged, cases[i].unjudged * CLOCK_MS);
+        step(value(5, 0), value(5, 0));
+        assert_int_equal(seen.held, (cases[i].held + 100) * CLOCK_MS);
+    }
+}
+
 TEST_WITH(start, NULL, what_the_end_of_a_process_broke_did_not_last)
 {
     limit.persistence = 50 * CLOCK_MS;
