@@ -24,7 +24,9 @@ enum { AHEAD = 8, LATER = 4 }; /* records, and entries to be forgotten, whose me
 struct mark {
     int64_t own, time, bound;
     uint32_t source, clock, series, next;
-    uint32_t of; /* of an end that has its value: the process that made its beginning */
+    uint32_t of;   /* of an end that has its value: the process that made its beginning */
+    int64_t begun; /* ... and the time of that */
+    int64_t used;  /* of an end: of the beginning that its process used before it; INT64_MIN: none */
     uint8_t position;
     uint8_t told; /* of an end: bit i for part i */
     bool again;   /* of an end: it came when one of its process had its value; belongs to a later beginning, if any */
@@ -297,6 +299,8 @@ static struct chain chain_of(const struct interval *in, const struct entry *e, c
     for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
         const struct mark *m = &in->marks[at];
         bool own = m->source == end->source;
+        if (m->position == 0 && !own && m->time <= end->used)
+            continue; /* used up, as far as this end's process is concerned */
         if (own || !c.at[m->position] || c.at[m->position]->source != end->source)
             c.at[m->position] = m;
         others[m->position] += !own;
@@ -335,11 +339,12 @@ static void tell_whole(struct interval *in, struct entry *e, struct mark *end, c
 {
     if (!c->at[0] && has_several(in, e, 0))
         in->ambiguous = end->time > in->ambiguous ? end->time : in->ambiguous;
-    if (!c->at[0] || is_told(end))
+    if (!c->at[0] || is_told(end) || (c->at[0]->clock == end->clock && end->own < c->at[0]->own))
         return;
     count_waiting(in, end, true);
     end->told |= 1U << INTERVAL_WHOLE;
     end->of = c->at[0]->source;
+    end->begun = c->at[0]->time;
     struct clock_reading took = time_between(c->at[0], end);
     if (took.ns < 0 && saturate_add(took.ns, took.bound) < 0) {
         in->counts.negative++;
@@ -348,8 +353,9 @@ static void tell_whole(struct interval *in, struct entry *e, struct mark *end, c
         in->counts.matched++;
         take(in, end, INTERVAL_WHOLE, c->at[0], end, now);
     }
-    e->answers++;
-    e->answered |= UINT64_C(1) << end->source % 64;
+    uint64_t bit = UINT64_C(1) << end->source % 64;
+    e->answers += !(e->answered & bit);
+    e->answered |= bit;
     in->counts.answers = e->answers > in->counts.answers ? e->answers : in->counts.answers;
 }
 
@@ -451,13 +457,12 @@ static void forget_oldest(struct interval *in, bool evicted, int64_t now)
 {
     struct entry *e = entry_at(in, 0);
     tell_all(in, e, true, now);
-    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
-        const struct mark *m = &in->marks[at];
-        if (m->position == 0)
-            forget_beginning(in, e, m, evicted);
-        else if (is_end(in, m))
-            forget_end(in, e, m, evicted);
-    }
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
+        if (is_end(in, &in->marks[at])) /* its beginning may be one that was forgotten before */
+            forget_end(in, e, &in->marks[at], evicted);
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
+        if (in->marks[at].position == 0)
+            forget_beginning(in, e, &in->marks[at], evicted);
     for (uint32_t at = e->marks, next; at != NONE; at = next) {
         next = in->marks[at].next;
         free_mark(in, at);
@@ -540,21 +545,10 @@ static bool is_used(const struct interval *in, const struct mark *m)
     return is_end(in, m) && is_told(m) && !m->again;
 }
 
-/* Whether the beginning of process `source` has all its ends, which others made: who repeats its key goes on for it. */
-static bool is_spent(const struct interval *in, const struct entry *e, uint32_t source)
-{
-    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
-        if (is_used(in, &in->marks[at]) && in->marks[at].source == source)
-            return false;
-    return e->answers > 0 && e->answers >= in->counts.answers;
-}
-
 /* Whether `m` belongs to the beginning that comes now, rather than to one before. */
-static bool survives(const struct interval *in, const struct entry *e, const struct mark *m, const struct mark *begin)
+static bool survives(const struct interval *in, const struct mark *m, const struct mark *begin)
 {
-    if (m->position == 0)
-        return m->source == begin->source || !is_spent(in, e, m->source);
-    return is_used(in, m) ? m->of != begin->source && !is_spent(in, e, m->of) : !is_before(m, begin);
+    return m->position == 0 || (is_used(in, m) ? m->of != begin->source : !is_before(m, begin));
 }
 
 static void begin_anew(struct interval *in, struct entry *e, const struct mark *begin, int64_t now)
@@ -563,7 +557,7 @@ static void begin_anew(struct interval *in, struct entry *e, const struct mark *
     for (uint32_t *link = &e->marks; *link != NONE;) {
         uint32_t at = *link;
         struct mark *m = &in->marks[at];
-        if (survives(in, e, m, begin)) {
+        if (survives(in, m, begin)) {
             if (m->again) {
                 m->again = false;
                 m->told = 0;
@@ -582,17 +576,33 @@ static void begin_anew(struct interval *in, struct entry *e, const struct mark *
     e->came = now;
 }
 
+/* Whether `end`, whose process has used a beginning, follows one that another process made later, as when it restarts.
+ */
+static bool follows_another(const struct interval *in, const struct entry *e, const struct mark *end)
+{
+    bool any = false, own = false;
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
+        const struct mark *m = &in->marks[at];
+        own = own || (m->position == 0 && m->source == end->source);
+        any = any || (m->position == 0 && m->time > end->begun);
+    }
+    return any && !own;
+}
+
 /* A record of the same process at the same position is there: the latest counts. */
 static void replace(struct interval *in, struct entry *e, struct mark *old, struct mark new, int64_t now)
 {
+    bool is_next = is_end(in, old) && is_told(old) && follows_another(in, e, old);
     if (new.position == 0)
         begin_anew(in, e, &new, now);
     else
-        in->counts.repeated[new.position]++;
+        in->counts.repeated[new.position] += !is_next;
     count_waiting(in, old, true);
     new.next = old->next;
-    new.told = old->told;
-    new.again = is_end(in, old) && is_told(old);
+    new.told = is_next ? 0 : old->told;
+    new.begun = old->begun;
+    new.used = is_next ? old->begun : old->used;
+    new.again = is_end(in, old) && is_told(old) && !is_next;
     *old = new;
     count_waiting(in, old, false);
 }
@@ -615,15 +625,6 @@ static struct mark *add_mark(struct interval *in, struct entry *e, struct mark n
     return &in->marks[at];
 }
 
-/* Whether a beginning takes the place of another process's, which has ended, or begins with the same number later. */
-static bool takes_over(const struct interval *in, const struct entry *e, const struct mark *begin)
-{
-    bool any = false;
-    for (uint32_t at = e->marks; at != NONE && begin->position == 0; at = in->marks[at].next)
-        any = any || (in->marks[at].position == 0 && is_spent(in, e, in->marks[at].source));
-    return any;
-}
-
 static struct mark mark_of(const struct interval_event *event)
 {
     return (struct mark){.own = saturate_ns(event->own),
@@ -632,6 +633,7 @@ static struct mark mark_of(const struct interval_event *event)
                          .source = event->source,
                          .clock = event->clock,
                          .series = NONE,
+                         .used = INT64_MIN,
                          .position = (uint8_t)event->position};
 }
 
@@ -663,12 +665,10 @@ void interval_add(struct interval *in, const struct interval_event *event, int64
         forget_oldest(in, true, now);
     note_source(in, &new);
     struct entry *e = entry_of(in, event->key, now);
-    if (!(mark = find_mark(in, e, &new)) && takes_over(in, e, &new))
-        begin_anew(in, e, &new, now);
-    if (mark)
+    if ((mark = find_mark(in, e, &new)))
         replace(in, e, mark, new, now);
-    else
-        mark = add_mark(in, e, new);
+    else if ((mark = add_mark(in, e, new)) && new.position == 0)
+        e->came = now;
     if (!mark)
         in->counts.crowded++;
     else if (is_end(in, mark))

@@ -116,6 +116,8 @@ static void want(uint32_t part, const struct interval_event *a, const struct int
     if (!a || !b)
         return;
     int64_t took = same ? b->own - a->own : b->at.ns - a->at.ns, bound = same ? 0 : a->at.bound + b->at.bound;
+    if (part == INTERVAL_WHOLE && same && took < 0)
+        return; /* on one clock it is the end of another beginning */
     if (part == INTERVAL_WHOLE && took + bound < 0)
         r.negative++;
     else

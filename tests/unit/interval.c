@@ -449,6 +449,36 @@ TEST_WITH(NULL, end, who_repeats_an_answered_key_goes_on_for_another_process)
     assert_true(c.matched == 2 && c.repeated[1] == 1 && c.open == 0 && c.waiting == 0);
 }
 
+/* Of three receivers one has ended before, so its beginning of the first life is not answered by all. */
+TEST_WITH(NULL, end, who_follows_one_that_not_all_have_ended_is_followed_too)
+{
+    begin(2, METRIC_MAX);
+    for (uint32_t r = 3; r <= 5; r++)
+        add(1, 1, r, r * MS);
+    add(0, 1, 1, 0);
+    add(0, 7, 1, 20 * MS);
+    add(1, 7, 3, 25 * MS);
+    add(1, 7, 4, 26 * MS);
+    add(0, 7, 2, 500 * MS);
+    add(1, 7, 3, 505 * MS);
+    add(1, 7, 4, 900 * MS);
+    assert_true(value_at(900 * MS).value == 400e6);
+    struct interval_counts c = interval_counts(in);
+    assert_true(c.matched == 7 && c.answers == 3 && c.repeated[1] == 0 && c.waiting == 0);
+}
+
+/* On one clock: it is the end of a beginning that was forgotten, or lost. */
+TEST_WITH(NULL, end, an_end_before_the_beginning_is_none_of_its)
+{
+    begin(2, METRIC_MAX);
+    struct interval_event e = event(1, 7, 3, 5 * MS, 0);
+    e.clock = 1, e.own = 77 * CLOCK_S + 5 * MS;
+    interval_add(in, &e, NOW + 5 * MS);
+    add(0, 7, 1, 10 * MS);
+    assert_int_equal(interval_counts(in).waiting, 1);
+    assert_int_equal(interval_counts(in).matched + interval_counts(in).negative, 0);
+}
+
 /* Both are there: which of them the end belongs to is not known. */
 TEST_WITH(NULL, end, who_repeats_a_key_that_waits_makes_it_ambiguous)
 {
