@@ -25,6 +25,15 @@ struct hash_index {
     uint32_t mask; /* number of slots less 1 */
 };
 
+/** As many as `keys` keys need, which is at most 2^30. */
+static inline uint32_t hash_index_slots(uint32_t keys)
+{
+    uint32_t slots = 2;
+    while (slots < 2 * keys)
+        slots *= 2;
+    return slots;
+}
+
 static inline uint32_t hash_index_first(const struct hash_index *x, uint64_t instance, uint32_t ring)
 {
     uint64_t h = (instance ^ ((uint64_t)ring << 57 | ring)) * UINT64_C(0x9e3779b97f4a7c15);

@@ -96,15 +96,6 @@ static enum statistic_kind kind_of(enum experiment_metric_kind kind)
                                      : STATISTIC_MEAN;
 }
 
-/* The index must stay half empty. */
-static uint32_t slots_for(uint32_t memory)
-{
-    uint32_t slots = 2;
-    while (slots < 2 * memory)
-        slots *= 2;
-    return slots;
-}
-
 int interval_new(const struct experiment_metric *metric, int64_t wait, struct interval **out)
 {
     struct interval *in = calloc(1, sizeof *in);
@@ -125,7 +116,7 @@ int interval_new(const struct experiment_metric *metric, int64_t wait, struct in
         in->lost[i] = (struct stretch){INT64_MAX, INT64_MIN};
     in->entries = calloc(in->memory, sizeof *in->entries);
     in->marks = calloc(in->slab, sizeof *in->marks);
-    in->index.mask = slots_for(in->memory) - 1;
+    in->index.mask = hash_index_slots(in->memory) - 1;
     in->index.slots = calloc((size_t)in->index.mask + 1, sizeof *in->index.slots);
     in->by_end = (struct hash_index){.slots = in->end_slots, .mask = END_SLOTS - 1};
     if (!in->entries || !in->marks || !in->index.slots) {
@@ -545,19 +536,32 @@ static bool is_used(const struct interval *in, const struct mark *m)
     return is_end(in, m) && is_told(m) && !m->again;
 }
 
-/* Whether `m` belongs to the beginning that comes now, rather than to one before. */
-static bool survives(const struct interval *in, const struct mark *m, const struct mark *begin)
+/* Whether process `source` made a beginning and its end itself. */
+static bool is_alone(const struct interval *in, const struct entry *e, uint32_t source)
 {
-    return m->position == 0 || (is_used(in, m) ? m->of != begin->source : !is_before(m, begin));
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
+        if (is_used(in, &in->marks[at]) && in->marks[at].source == source && in->marks[at].of == source)
+            return true;
+    return false;
+}
+
+/* Whether `m` belongs to beginning `by` that comes now, which `takes` over from others, rather than to one before. */
+static bool survives(const struct interval *in, const struct entry *e, const struct mark *m, const struct mark *by,
+                     bool takes)
+{
+    if (m->position > 0 && !is_used(in, m))
+        return !is_before(m, by);
+    return takes ? is_alone(in, e, m->source) : m->position == 0 || m->of != by->source;
 }
 
 static void begin_anew(struct interval *in, struct entry *e, const struct mark *begin, int64_t now)
 {
+    bool takes = !find_mark(in, e, begin);
     in->counts.repeated[0] += e->answers == 0;
     for (uint32_t *link = &e->marks; *link != NONE;) {
         uint32_t at = *link;
         struct mark *m = &in->marks[at];
-        if (survives(in, m, begin)) {
+        if (survives(in, e, m, begin, takes)) {
             if (m->again) {
                 m->again = false;
                 m->told = 0;
@@ -665,7 +669,9 @@ void interval_add(struct interval *in, const struct interval_event *event, int64
         forget_oldest(in, true, now);
     note_source(in, &new);
     struct entry *e = entry_of(in, event->key, now);
-    if ((mark = find_mark(in, e, &new)))
+    if (!(mark = find_mark(in, e, &new)) && new.position == 0 && e->answers > 0 && e->answers >= in->counts.answers)
+        begin_anew(in, e, &new, now); /* it has all its ends, as far as any ever had */
+    if (mark)
         replace(in, e, mark, new, now);
     else if ((mark = add_mark(in, e, new)) && new.position == 0)
         e->came = now;
@@ -777,13 +783,6 @@ bool interval_value(struct interval *in, uint32_t end, uint32_t part, int64_t se
         return false;
     *out = v;
     return true;
-}
-
-bool interval_decides(const struct interval_value *v, enum experiment_compare compare, double bound, bool *holds)
-{
-    bool at_most = compare == COMPARE_AT_MOST;
-    *holds = at_most ? v->high <= bound : v->low >= bound;
-    return *holds || (at_most ? v->low > bound : v->high < bound);
 }
 
 struct interval_counts interval_counts(const struct interval *in)

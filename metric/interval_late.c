@@ -18,9 +18,7 @@ int interval_late_new(uint32_t memory, struct interval_late **out)
     struct interval_late *l = calloc(1, sizeof *l);
     if (!l)
         return BEZEL_ENOMEM;
-    uint32_t slots = 2;
-    while (slots < 2 * memory)
-        slots *= 2;
+    uint32_t slots = hash_index_slots(memory);
     l->memory = memory;
     l->events = calloc(memory, sizeof *l->events);
     l->index = (struct hash_index){.slots = calloc(slots, sizeof *l->index.slots), .mask = slots - 1};

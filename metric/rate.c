@@ -428,11 +428,13 @@ static uint64_t rate_records_in(const struct rate *r, int64_t from, int64_t unti
 
 /*
  * Whether each record that came is of the mark that counted it, as far as is known. A counter is read behind the time
- * that its reading has, so what is made in between is counted before its own mark; the first mark shows nothing of it.
+ * that its reading has, so what is made in between is counted before its own mark. The first mark shows nothing of it,
+ * unless nothing had been made by then.
  */
 static bool rate_is_placed(const struct rate *r, const struct rate_span *span)
 {
-    return span->from > rate_oldest(r) && (int64_t)rate_missing(r, span->from) <= 0 &&
+    bool is_begin = span->from == 0 && rate_oldest(r) == 0 && rate_at(r, 0)->attempts == 0;
+    return (is_begin || (span->from > rate_oldest(r) && (int64_t)rate_missing(r, span->from) <= 0)) &&
            (rate_length(r, span) / rate_part_length(r)) < RATE_PARTS - 1;
 }
 

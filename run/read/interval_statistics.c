@@ -15,6 +15,15 @@
 
 enum { VALUES_MEMORY = 64 << 20 /* bytes for the times of all metrics */ };
 
+enum { RECENT = 4096 /* first records whose ends are compared; a power of two */ };
+
+/* A first record that was ended lately, and by whom first. */
+struct recent {
+    int64_t own;
+    uint32_t source, end;
+    bool shared; /* by others as well */
+};
+
 /* What is kept of a metric. */
 struct matched {
     struct interval *by; /* NULL: it is no interval */
@@ -23,6 +32,7 @@ struct matched {
     int64_t since;                /* interval_reading_since() */
     size_t wait_count, idle;      /* idle: that have a last record behind each first one */
     struct interval_waits *waits; /* interval_reading_waits() */
+    struct recent *recent;        /* RECENT, of a metric that has such */
 };
 
 struct interval_reading {
@@ -40,11 +50,40 @@ struct interval_reading {
 
 /* ---- Times ------------------------------------------------------------------------------------------------------- */
 
+static struct interval_waits *waits_of(struct matched *m, uint32_t end)
+{
+    size_t i = 0;
+    while (i < m->wait_count && m->waits[i].end != end)
+        i++;
+    return i < m->wait_count ? &m->waits[i] : NULL;
+}
+
+/* Whether others end what `time`'s process ends tells receivers of one message from workers that share them out. */
+static void note_shared(struct matched *m, const struct interval_time *time)
+{
+    struct interval_waits *w = waits_of(m, time->end), *first;
+    if (!w)
+        return;
+    w->times++;
+    uint64_t hash = ((uint64_t)time->from.own ^ (uint64_t)time->from.source << 48) * UINT64_C(0x9e3779b97f4a7c15);
+    struct recent *r = &m->recent[hash >> 32 & (RECENT - 1)];
+    if (r->own != time->from.own || r->source != time->from.source) {
+        *r = (struct recent){time->from.own, time->from.source, time->end, false};
+    } else if (r->end != time->end) {
+        w->shared++;
+        if (!r->shared && (first = waits_of(m, r->end)))
+            first->shared++;
+        r->shared = true;
+    }
+}
+
 static void take_time(void *context, const struct interval_time *time)
 {
     struct interval_reading *r = context;
     if (!interval_times_add(&r->times, r->metric, time))
         r->short_of_memory = true;
+    if (r->of[r->metric].recent && time->part == INTERVAL_WHOLE)
+        note_shared(&r->of[r->metric], time);
 }
 
 static void take_late(void *context, const struct interval_event *forgotten)
@@ -73,9 +112,8 @@ int64_t interval_reading_since(const struct interval_reading *r, uint32_t metric
 
 size_t interval_reading_waits(const struct interval_reading *r, uint32_t metric, const struct interval_waits **list)
 {
-    const struct matched *m = &r->of[metric];
-    *list = m->waits;
-    return m->by && interval_counts(m->by).answers >= m->wait_count ? m->wait_count : 0;
+    *list = r->of[metric].waits;
+    return r->of[metric].wait_count;
 }
 
 bool interval_reading_wants(const struct interval_reading *r, const struct dict_aspect *a)
@@ -132,15 +170,15 @@ static bool step_waits(struct matched *m, bool is_last, uint32_t end, int64_t at
             m->waits[i].since = at;
             m->idle--;
         }
-    size_t i = 0;
-    while (is_last && i < m->wait_count && m->waits[i].end != end)
-        i++;
-    if (!is_last || (i < m->wait_count && m->waits[i].since == INT64_MAX))
+    struct interval_waits *w = is_last ? waits_of(m, end) : NULL;
+    if (!is_last || (w && w->since == INT64_MAX))
         return true;
-    if (i == m->wait_count && !grow_by_one(&m->waits, m->wait_count, sizeof *m->waits))
+    if (!w && !grow_by_one(&m->waits, m->wait_count, sizeof *m->waits))
         return false;
-    m->wait_count += i == m->wait_count;
-    m->waits[i] = (struct interval_waits){end, INT64_MAX};
+    if (!w)
+        m->waits[m->wait_count++] = (struct interval_waits){.end = end, .since = INT64_MAX};
+    else
+        w->since = INT64_MAX;
     m->idle++;
     return true;
 }
@@ -186,6 +224,7 @@ static void free_reading(struct interval_reading *r)
         interval_free(r->of[i].by);
         interval_late_free(r->of[i].late);
         free(r->of[i].waits);
+        free(r->of[i].recent);
     }
     interval_times_free(&r->times);
     free(r->of);
@@ -200,6 +239,8 @@ static int begin_metric(struct interval_reading *r, const struct experiment_metr
         return 0;
     int err = interval_new(metric, r->experiment->order.wait, &m->by);
     err = err ? err : interval_late_new(metric->interval.memory, &m->late);
+    if (!err && metric->interval.by_end && !(m->recent = calloc(RECENT, sizeof *m->recent)))
+        err = BEZEL_ENOMEM;
     if (err)
         return err;
     interval_tell(m->by, take_time, r);

@@ -52,9 +52,10 @@ int64_t interval_reading_since(const struct interval_reading *r, uint32_t metric
 struct interval_waits {
     uint32_t end; /* interval_end_of() */
     int64_t since;
+    uint64_t times, shared; /* that it has, and of those the ones whose first record another of them ended as well */
 };
 
-/** *list: those of the metric, if some first record had last ones of all of them; else the number is 0. */
+/** *list: those of the metric. Returns their number. */
 size_t interval_reading_waits(const struct interval_reading *r, uint32_t metric, const struct interval_waits **list);
 
 /**

@@ -411,11 +411,11 @@ struct endless {
     const char *of;
 };
 
-/* A process that has ended waits for nothing. */
+/* A process that has ended waits for nothing, nor does one of several that share the first records out. */
 static void look_for_end(const struct summary *s, const struct interval_waits *w, int64_t until, struct endless *is)
 {
     const struct summary_process *p = process_of(s, w->end);
-    if (!p)
+    if (!p || 2 * w->shared <= w->times)
         return;
     int64_t end = p->ending.at ? summary_run_time(s, p->node, p->ending.at) : until;
     int64_t last = end < until ? end : until;

@@ -467,6 +467,34 @@ TEST_WITH(NULL, end, who_follows_one_that_not_all_have_ended_is_followed_too)
     assert_true(c.matched == 7 && c.answers == 3 && c.repeated[1] == 0 && c.waiting == 0);
 }
 
+/* Sender and receiver are restarted together; or of several workers another one gets it in the second life. */
+TEST_WITH(NULL, end, who_has_ended_none_follows_one_that_has_all_its_ends)
+{
+    begin(2, METRIC_LAST);
+    add(0, 7, 1, 0);
+    add(1, 7, 3, 5 * MS);
+    add(0, 7, 2, 500 * MS);
+    add(1, 7, 4, 520 * MS);
+    assert_true(value_at(520 * MS).value == 20e6 && interval_counts(in).matched == 2);
+}
+
+/* Which of the two it had missed is not known: the time may be any. */
+TEST_WITH(NULL, end, who_has_ended_neither_of_two_is_not_known)
+{
+    begin(2, METRIC_MAX);
+    add(0, 1, 1, -20 * MS);
+    add(1, 1, 3, -15 * MS);
+    add(1, 1, 4, -15 * MS);
+    add(0, 7, 1, 0);
+    add(1, 7, 3, 5 * MS);
+    add(0, 7, 2, 500 * MS);
+    add(1, 7, 3, 505 * MS);
+    add(1, 7, 4, 510 * MS);
+    struct interval_value v = value_at(600 * MS);
+    bool holds;
+    assert_true(v.value == 5e6 && v.unknown == 1 && !interval_decides(&v, COMPARE_AT_MOST, 10e6, &holds));
+}
+
 /* On one clock: it is the end of a beginning that was forgotten, or lost. */
 TEST_WITH(NULL, end, an_end_before_the_beginning_is_none_of_its)
 {
