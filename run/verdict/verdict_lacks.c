@@ -29,12 +29,19 @@ static bool may_be_of(const struct summary *s, const struct experiment *e, size_
     return is_launched_here(e, s->nodes[at].name) && is_launched_here(e, s->nodes[node].name);
 }
 
+/* Whether `p` is program `g` by its name: a `bezel run` that was killed at once has not told its pid. */
+static bool is_named(const struct summary *s, const struct summary_process *p, const struct summary_program *g)
+{
+    return g->pid == 0 && p->role == ROLE_SUT && p->node < s->node_count && strcmp(p->name, g->name) == 0 &&
+           strcmp(s->nodes[p->node].name, g->node) == 0;
+}
+
 /* Whether program `g` is none of the processes that were observed on its node. */
 static bool is_unknown(const struct summary *s, const struct summary_program *g)
 {
     bool known = false;
     for (size_t i = 0; i < s->process_count; i++)
-        known = known || summary_is_of(s, &s->processes[i], g);
+        known = known || summary_is_of(s, &s->processes[i], g) || is_named(s, &s->processes[i], g);
     return !known;
 }
 
