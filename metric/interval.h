@@ -167,7 +167,13 @@ bool interval_value(struct interval *i, uint32_t end, uint32_t part, int64_t set
                     struct interval_value *v);
 
 /** Whether `v` decides the comparison with `bound`, whatever the value is within its bounds; *holds: the answer. */
-bool interval_decides(const struct interval_value *v, enum experiment_compare compare, double bound, bool *holds);
+static inline bool interval_decides(const struct interval_value *v, enum experiment_compare compare, double bound,
+                                    bool *holds)
+{
+    bool at_most = compare == COMPARE_AT_MOST;
+    *holds = at_most ? v->high <= bound : v->low >= bound;
+    return *holds || (at_most ? v->low > bound : v->high < bound);
+}
 
 /** The ends that have made records, in the order in which they came first; *count of them. */
 const uint32_t *interval_ends(const struct interval *i, uint32_t *count);

@@ -39,10 +39,3 @@ struct interval_key interval_key_of_text(const char *text, size_t length)
     }
     return (struct interval_key){a, (uint32_t)(b / KINDS) * KINDS + OF_TEXT};
 }
-
-bool interval_decides(const struct interval_value *v, enum experiment_compare compare, double bound, bool *holds)
-{
-    bool at_most = compare == COMPARE_AT_MOST;
-    *holds = at_most ? v->high <= bound : v->low >= bound;
-    return *holds || (at_most ? v->low > bound : v->high < bound);
-}

@@ -48,7 +48,7 @@ struct interval *interval_reading_of(const struct interval_reading *r, uint32_t 
  */
 int64_t interval_reading_since(const struct interval_reading *r, uint32_t metric);
 
-/** What makes last records of its own (`per: process` or `per: node`), and the same time of its own last ones. */
+/** A process or node that has values of its own (`per:`), and interval_reading_since() of its last records alone. */
 struct interval_waits {
     uint32_t end; /* interval_end_of() */
     int64_t since;

@@ -505,8 +505,9 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
     if (whole)
         conclude(&r);
     struct endless *endless = calloc(e->metric_count + 1, sizeof *endless);
+    int64_t until = known_until(s, e, end);
     for (uint32_t m = 0; endless && m < e->metric_count; m++)
-        endless[m] = endless_of(&r, m, known_until(s, e, end));
+        endless[m] = endless_of(&r, m, until);
     int err = interval_reading_end(r.reading, whole && ended ? end : INT64_MIN, t);
     err = err ? err : interval_table_take_stored(t, e, s->judged_anew ? no_property : property_of, s);
     t->cut = !whole;

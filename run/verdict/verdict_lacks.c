@@ -29,11 +29,14 @@ static bool may_be_of(const struct summary *s, const struct experiment *e, size_
     return is_launched_here(e, s->nodes[at].name) && is_launched_here(e, s->nodes[node].name);
 }
 
-/* Whether `p` is program `g` by its name: a `bezel run` that was killed at once has not told its pid. */
+/*
+ * Whether `p` is program `g` by its name: a `bezel run` that was killed at once has not told its pid. It is not where
+ * `p` is another row's, as of the life before a restart.
+ */
 static bool is_named(const struct summary *s, const struct summary_process *p, const struct summary_program *g)
 {
-    return g->pid == 0 && p->role == ROLE_SUT && p->node < s->node_count && strcmp(p->name, g->name) == 0 &&
-           strcmp(s->nodes[p->node].name, g->node) == 0;
+    return g->pid == 0 && p->role == ROLE_SUT && strcmp(p->name, g->name) == 0 &&
+           strcmp(s->nodes[p->node].name, g->node) == 0 && !summary_program_of(s, p, NULL);
 }
 
 /* Whether program `g` is none of the processes that were observed on its node. */

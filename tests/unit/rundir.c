@@ -248,7 +248,7 @@ TEST(a_run_is_taken_over_once_its_bezel_run_and_its_daemons_are_gone)
     rundir_close(&next);
     assert_true(exists(run.path, "control"));
     assert_false(rundir_is_running(run.path));
-    assert_int_equal(rundir_take_over("/nowhere", run.uuid, &next), BEZEL_ENOENT);
+    assert_int_equal(rundir_take_over("/proc/0", run.uuid, &next), BEZEL_ENOENT);
 }
 
 /* A child of `bezel run` that is killed, as that itself may be; its own children do not keep the lock. */
@@ -276,7 +276,7 @@ TEST(a_run_is_running_as_long_as_the_process_lives_that_runs_it)
     assert_true(rundir_is_running(run.path));
     rundir_close(&run);
     assert_false(rundir_is_running(run.path));
-    assert_false(rundir_is_running("/nowhere"));
+    assert_false(rundir_is_running("/proc/0"));
     for (int i = 0; i < 2; i++)
         close(up[i]), close(down[i]);
 }
@@ -311,8 +311,8 @@ TEST(where_the_rest_of_a_run_lies_is_noted_and_forgotten)
     assert_false(rundir_is_away(run.path, place, sizeof place));
     assert_int_equal(stat(path, &st), 0);
     rundir_close(&run);
-    assert_int_equal(rundir_note_away("/nowhere", NULL), 0);
-    assert_int_equal(rundir_note_away("/nowhere", "desk"), BEZEL_ENOENT);
+    assert_int_equal(rundir_note_away("/proc/0", NULL), 0);
+    assert_int_equal(rundir_note_away("/proc/0", "desk"), BEZEL_ENOENT);
 }
 
 TEST(a_folder_that_others_can_write_is_refused)

@@ -97,14 +97,14 @@ TEST_WITH(begin, scratch_end, what_cannot_be_written_is_logged)
     snprintf(path, sizeof path, "%s/log", scratch_dir);
     int saved = dup(STDERR_FILENO), log = open(path, O_WRONLY | O_CREAT, 0600);
     assert_true(saved >= 0 && log >= 0);
-    state_file_init(&f, "/nowhere", "state", run, "how it is to poll");
+    state_file_init(&f, "/proc/0", "state", run, "how it is to poll");
     dup2(log, STDERR_FILENO);
     state_file_write(&f, "said");
     dup2(saved, STDERR_FILENO);
     close(log);
     close(saved);
     assert_int_equal(file_read(path, 4096, &said, &n), 0);
-    assert_non_null(strstr(said, "cannot write /nowhere/state: No such file or directory; after a restart, this "
+    assert_non_null(strstr(said, "cannot write /proc/0/state: No such file or directory; after a restart, this "
                                  "daemon cannot restore how it is to poll"));
     free(said);
 }

@@ -39,6 +39,27 @@ TEST(a_jump_of_one_clock_does_not_explain_that_another_node_joined_again)
     }
 }
 
+/* Unless the process of its name is the life before: a `bezel run` was killed when it had just started it again. */
+TEST(a_program_whose_pid_nobody_told_is_known_by_its_name)
+{
+    for (uint32_t again = 0; again < 2; again++) {
+        struct sample s;
+        sample_held(&s);
+        s.nodes[1] = s.nodes[0];
+        s.nodes[1].first_at = sample_time(5);
+        s.summary.node_count = 2;
+        s.processes[2].node = 0;
+        s.processes[2].pid = 102;
+        s.programs[0] = (struct summary_program){.node = s.nodes[0].name, .name = s.processes[2].name};
+        s.programs[1] = s.programs[0];
+        s.programs[1].pid = 102;
+        s.summary.program_count = 1 + again;
+        struct verdict *v = judge(&s, false);
+        assert_int_equal(v->lacks[LACK_REJOINED], again);
+        verdict_free(v);
+    }
+}
+
 /* Nobody knows of which node there is more: on none the limit is known to have held. */
 TEST(a_trace_that_no_collector_has_read_leaves_the_rows_of_all_nodes_unknown)
 {

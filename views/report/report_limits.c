@@ -236,15 +236,13 @@ static void add_unsampled(struct rows *w, const struct report *r, size_t limit)
 
 static bool reads_aspect(const struct experiment *e, int metric, const char *aspect)
 {
-    const char *of;
     if (metric < 0)
         return false;
     const struct experiment_metric *m = &e->metrics[metric];
-    for (uint32_t i = 0; (of = experiment_metric_aspect(m, i)); i++)
-        if (strcmp(of, aspect) == 0)
-            return true;
-    return m->operands && (reads_aspect(e, experiment_metric_operand(e, m, 0), aspect) ||
-                           reads_aspect(e, experiment_metric_operand(e, m, 1), aspect));
+    if (!m->operands)
+        return experiment_metric_is_of(m, aspect);
+    return reads_aspect(e, experiment_metric_operand(e, m, 0), aspect) ||
+           reads_aspect(e, experiment_metric_operand(e, m, 1), aspect);
 }
 
 static bool limits_read(const struct experiment *e, const char *aspect)
