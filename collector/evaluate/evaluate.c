@@ -277,7 +277,7 @@ static struct message_value value_of(const struct evaluate *e, uint32_t limit)
     const struct experiment_limit *l = &e->experiment->limits[limit];
     const struct evaluated *m = &e->metrics[l->metric];
     struct message_value none = {.limit = limit, .state = m->any ? PARTIAL_UNKNOWN : PARTIAL_NONE};
-    struct interval_value v;
+    struct interval_value v = {0};
     bool is_run_clock = memcmp(e->model->clock, e->model->run_clock, sizeof e->model->clock) == 0;
     bool begins = e->follows && e->now - e->began < e->experiment->metrics[l->metric].window;
     none.lack = !is_run_clock ? LACK_CLOCKS : begins ? LACK_BEGIN : LACK_RECORDS;
