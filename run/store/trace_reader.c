@@ -193,9 +193,8 @@ static int get(struct trace_reader *r, size_t want, const uint8_t **bytes)
     return (size_t)n >= want;
 }
 
-/* Gets the packet at the present position, all of it or its header alone, without a check that it is the next one of
- * its stream. Returns 1, 0, BEZEL_EAGAIN, or an error. */
-static int find(struct trace_reader *r, bool whole, struct packet_header *h, const uint8_t **bytes)
+/* Gets the header at the present position. Returns 1, 0, BEZEL_EAGAIN, or an error. */
+static int find_header(struct trace_reader *r, struct packet_header *h, const uint8_t **bytes)
 {
     int is = get(r, PACKET_HEADER_BYTES, bytes);
     if (is <= 0)
@@ -207,8 +206,22 @@ static int find(struct trace_reader *r, bool whole, struct packet_header *h, con
     }
     if (r->part->end < r->end) /* a torn packet was cut off since the file was measured */
         r->end = r->part->end;
-    if (h->size_bytes > r->end - r->at.bytes)
-        return 0;
+    return 1;
+}
+
+/*
+ * Gets the packet at the present position, all of it or its header alone, without a check that it is the next one of
+ * its stream. A torn one that was read ahead may have given way to one of the size that it had. Returns as above.
+ */
+static int find(struct trace_reader *r, bool whole, struct packet_header *h, const uint8_t **bytes)
+{
+    int is = find_header(r, h, bytes);
+    if (is > 0 && h->size_bytes > r->end - r->at.bytes) {
+        trace_reader_measure(r, r->end);
+        is = find_header(r, h, bytes);
+    }
+    if (is <= 0 || h->size_bytes > r->end - r->at.bytes)
+        return is > 0 ? 0 : is;
     return whole ? get(r, (size_t)h->size_bytes, bytes) : 1;
 }
 

@@ -453,3 +453,32 @@ TEST_WITH(store_fixture_begin, store_fixture_end, a_reader_ends_at_a_torn_tail_a
     assert_int_equal(trace_reader_next(r, &h, &packet), BEZEL_EMALFORMED); /* out of sequence */
     trace_reader_close(r);
 }
+
+/* A collector that was killed left a torn packet; the next one wrote another of the size that there was of it. */
+TEST_WITH(store_fixture_begin, store_fixture_end, what_was_read_ahead_of_a_torn_packet_is_read_again)
+{
+    struct store_fixture *t = *test_state;
+    struct model_stream *s = model_stream(add(t, "app", 1), 0);
+    struct packet_header h;
+    uint8_t bytes[4096], torn[PACKET_HEADER_BYTES];
+    char path[256];
+    fake_cut(t->sensor, 0, 0, 10);
+    fake_cut(t->sensor, 0, 0, 10);
+    const struct fake_stream *f = &t->sensor->processes[0]->rings[0];
+    assert_int_equal(store_append(t->store, s, f->bytes, f->used), 0);
+    assert_int_equal(store_path(t->store, t->node, s, path, sizeof path), 0);
+    assert_int_equal(packet_get_header(f->bytes + f->starts[2], f->used - f->starts[2], &h), 0);
+    h.size_bytes += 100;
+    packet_put_header(torn, &h);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, torn, sizeof torn, (off_t)f->starts[2]), sizeof torn);
+    struct trace_part part = {.bytes = bytes, .fd = -1};
+    struct trace_reader r = {.path = path, .part = &part, .most = sizeof bytes, .end = f->used};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(trace_reader_step(&r), 1);
+    assert_int_equal(pwrite(fd, f->bytes + f->starts[2], sizeof torn, (off_t)f->starts[2]), sizeof torn);
+    assert_int_equal(trace_reader_step(&r), 1);
+    assert_int_equal(r.at.bytes, f->used);
+    trace_part_close(&part);
+    close(fd);
+}
