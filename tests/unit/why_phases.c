@@ -120,7 +120,11 @@ TEST(a_time_that_is_longer_than_the_window_is_the_slowest)
     fake_free(f);
     assert_int_equal(why_read(run, &q, &a), 0);
     assert_int_equal(a.choice.count, 3);
-    assert_true(a.choice.slow[0].until - a.choice.slow[0].from >= 300 * MS);
+    assert_true(a.choice.slow[0].until - a.choice.slow[0].from >= 300 * MS && a.too_long == 0);
+    why_free(&a);
+    q.wait = MS;
+    assert_int_equal(why_read(run, &q, &a), 0);
+    assert_true(a.choice.count == 2 && a.too_long == 1 && a.longest >= 300 * MS);
     why_free(&a);
 }
 

@@ -317,6 +317,8 @@ static void put_members(struct json *j, const struct why_page *p, const struct w
     json_uint(j, "instances", c->count);
     json_uint(j, "missing_records", a->missing);
     json_uint(j, "elsewhere", a->elsewhere);
+    json_uint(j, "too_long", a->too_long);
+    json_int(j, "longest_ns", a->longest);
     json_known_int(j, "beyond_ns", c->beyond > 0, c->beyond);
     json_uint(j, "over", c->over);
     json_uint(j, "slow", c->slow_count);

@@ -145,6 +145,14 @@ static void put_instances(const struct why_question *q, FILE *out)
         fprintf(out, "%s%s%s", q->aspect, q->field ? "." : "", q->field ? q->field : "");
 }
 
+/* The times that are too long for the matcher are the slowest of all. */
+static void put_too_long(const struct why_answer *a, FILE *out)
+{
+    if (a->too_long)
+        fprintf(out, " %s more, of up to %s, are longer than the window and order.wait: they are not looked into.",
+                units_count(a->too_long).s, units_duration(a->longest).s);
+}
+
 static void put_head(const struct why_page *p, const struct why_answer *a, FILE *out)
 {
     const struct slow_choice *c = &a->choice;
@@ -159,8 +167,10 @@ static void put_head(const struct why_page *p, const struct why_answer *a, FILE 
     if (c->slow_count == 0) {
         fprintf(out, "none of the %s stored ", units_count(c->count).s);
         put_instances(&a->question, out);
-        fprintf(out, " is longer than %s%s: what violated it is not among them.\n", units_duration(c->beyond).s,
+        fprintf(out, " is longer than %s%s: what violated it is not among them.", units_duration(c->beyond).s,
                 a->elsewhere ? ", and ended in its violations" : "");
+        put_too_long(a, out);
+        fputs("\n", out);
         return;
     }
     fprintf(out, "%s%s of %s %s",
@@ -183,6 +193,7 @@ static void put_head(const struct why_page *p, const struct why_answer *a, FILE 
     if (a->missing)
         fprintf(out, " There may be more, as records of these programs were lost or had expired (%s).",
                 units_count(a->missing).s);
+    put_too_long(a, out);
     fputs("\n", out);
     why_put_open(p, a, out);
 }
