@@ -426,6 +426,12 @@ static uint64_t rate_records_in(const struct rate *r, int64_t from, int64_t unti
     return n;
 }
 
+/* Whether nothing had been made by mark `from` of a span. */
+static bool rate_is_begin(const struct rate *r, const struct rate_span *span)
+{
+    return span->from == 0 && rate_at(r, 0)->attempts == 0;
+}
+
 /*
  * Whether each record that came is of the mark that counted it, as far as is known. A counter is read behind the time
  * that its reading has, so what is made in between is counted before its own mark. The first mark shows nothing of it,
@@ -433,8 +439,7 @@ static uint64_t rate_records_in(const struct rate *r, int64_t from, int64_t unti
  */
 static bool rate_is_placed(const struct rate *r, const struct rate_span *span)
 {
-    bool is_begin = span->from == 0 && rate_oldest(r) == 0 && rate_at(r, 0)->attempts == 0;
-    return (is_begin || (span->from > rate_oldest(r) && (int64_t)rate_missing(r, span->from) <= 0)) &&
+    return (rate_is_begin(r, span) || (span->from > rate_oldest(r) && (int64_t)rate_missing(r, span->from) <= 0)) &&
            (rate_length(r, span) / rate_part_length(r)) < RATE_PARTS - 1;
 }
 
@@ -481,6 +486,7 @@ static uint64_t rate_lowest(const struct rate *r, struct rate_span span)
 
 /* Of windows of whole parts: the most records, the largest rate, and that of the last window. */
 struct rate_slid {
+    int64_t from, until; /* the parts that they consist of */
     uint64_t number;
     double highest, last;
 };
@@ -491,7 +497,7 @@ static bool rate_slide(const struct rate *r, int64_t from, int64_t until, struct
     int64_t length = rate_part_length(r), head = from;
     const struct rate_times *last = rate_records_of(r, from), *own;
     uint64_t n = 0;
-    *s = (struct rate_slid){0};
+    *s = (struct rate_slid){.from = from, .until = until};
     for (int64_t at = from, start = from - RATE_FINE + 1; at < until; at++, start++) {
         own = rate_records_of(r, at);
         n += own->records;
@@ -520,7 +526,7 @@ static bool rate_slide_since(const struct rate *r, const struct rate_span *span,
     while (since - rate_at(r, wide.from)->end < r->window && wide.from > rate_oldest(r))
         wide.missing += rate_missing(r, wide.from--);
     wide = (int64_t)wide.missing > 0 ? *span : wide;
-    begin = rate_at(r, wide.from)->end / length + 1;
+    begin = rate_at(r, wide.from)->end / length + !rate_is_begin(r, &wide); /* of that part not all may have come */
     from = begin > from ? begin : from;
     return rate_slide(r, from > until - RATE_PARTS ? from : until - RATE_PARTS, until, s) &&
            s->number <= rate_sum(r, &wide).records; /* else a writer invents times */
@@ -533,15 +539,15 @@ bool rate_limit(const struct rate *r, int64_t now, bool at_most, double *per_sec
     double resolution;
     if (!rate_find(r, now, &span, per_second, &resolution))
         return false;
-    bool needs_parts = at_most || rate_length(r, &span) > r->window + r->grain;
-    if (!r->parts || resolution > 0 || !needs_parts || !rate_slide_since(r, &span, &slid))
+    bool longer = rate_length(r, &span) > r->window + r->grain; /* than a window, which may have had less */
+    if (!r->parts || resolution > 0 || !(at_most || longer) || !rate_slide_since(r, &span, &slid))
         return true;
     int64_t length = rate_part_length(r), begin = rate_at(r, span.from)->end / length,
-            end = rate_at(r, span.to)->end / length + 2;
-    if (at_most)
-        *per_second = slid.highest > *per_second ? slid.highest : *per_second;
-    else if (rate_records_in(r, begin, end) >= rate_sum(r, &span).records) /* else a writer invents times */
-        *per_second = slid.last;
+            end = at_most ? slid.until : rate_at(r, span.to)->end / length + 2;
+    begin = at_most && slid.from > begin ? slid.from : begin;
+    bool has_all = longer && rate_records_in(r, begin, end) >= rate_sum(r, &span).records; /* no writer invents times */
+    if (has_all || (at_most && slid.highest > *per_second))
+        *per_second = at_most ? slid.highest : slid.last;
     return true;
 }
 

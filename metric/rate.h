@@ -94,9 +94,9 @@ bool rate_value(const struct rate *r, int64_t now, double *per_second, double *r
  * The same for a limit from above (`at_most`), or below, with rate_refine() and where records give it: the largest rate
  * of all windows that ended since the reading before, or that of the last window. These are `window` long, to a part in
  * RATE_FINE, and consist of whole parts. In all other cases it is as rate_value(), and so it is for a limit from below
- * where that is longer by no more than window / RATE_GRAINS; for one from above it is no less than that, and where
- * records are missing before its window, of the parts of this. Of more than EXPERIMENT_WINDOWS_TIMED windows before a
- * reading nothing is known.
+ * where that is longer by no more than window / RATE_GRAINS; for one from above it is no less than that, unless that is
+ * longer and its records are all in the parts, and where records are missing before its window, it is of the parts of
+ * this. Of more than EXPERIMENT_WINDOWS_TIMED windows before a reading nothing is known.
  */
 bool rate_limit(const struct rate *r, int64_t now, bool at_most, double *per_second);
 
