@@ -18,7 +18,7 @@
 #include "run/rundb/rundb.h"
 #include "run/verdict/rejudge.h"
 #include "run/verdict/rejudge_replay_internal.h"
-#include "run/verdict/verdict.h"
+#include "run/verdict/verdict_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -299,29 +299,23 @@ static bool may_be_beyond(const struct experiment_limit *l, int64_t violated, in
 /*
  * Whether judge `j`, of all records, knows of much more time than was judged or is a gap, which is no matter of
  * instants; or finds the limit violated for longer than its tolerance, or leaves open whether it was, where what was
- * judged is within that.
+ * judged is within that; or finds it within that at all times, where it is not known when it was not judged.
  */
 static bool tells_more(const struct interval_replay *r, const struct interval_judge *j)
 {
     const struct experiment_limit *l = &r->e->limits[j->limit];
-    int64_t instants = 4 * r->e->adapt.every;
-    int64_t found = j->seen.held + j->seen.violated, accounted = 0, known = 0, violated = 0, unjudged = 0;
-    for (size_t i = 0; i < r->s->limit_count; i++) {
-        const struct builtin_limit *row = &r->s->limits[i];
-        if (row->limit != j->limit)
-            continue;
-        violated = saturate_add(violated, row->violated);
-        unjudged = saturate_add(unjudged, row->unjudged);
-        known = saturate_add(known, row->held + row->violated + row->unjudged);
-        accounted = saturate_add(accounted, row->held + row->violated + row->settling + row->unjudged);
-    }
-    bool worse = l->kind == LIMIT_EXPECT && is_beyond(l, j->seen.violated, found + j->seen.unjudged) &&
-                 !is_beyond(l, violated, known);
-    bool opens = l->kind == LIMIT_EXPECT && may_be_beyond(l, j->seen.violated, j->seen.unjudged, found) &&
-                 !may_be_beyond(l, violated, unjudged, known - unjudged) &&
-                 saturate_sub(j->seen.unjudged, unjudged) > instants;
-    accounted = saturate_add(accounted, instants);
-    return worse || opens || found > saturate_add(accounted, accounted / 8);
+    const struct agent_limit *is = &j->seen;
+    const struct builtin_limit rows = verdict_row_of_all(r->s, j->limit);
+    int64_t instants = 4 * r->e->adapt.every, found = is->held + is->violated;
+    int64_t judged = saturate_add(rows.held, rows.violated), known = saturate_add(judged, rows.unjudged);
+    bool expects = l->kind == LIMIT_EXPECT, broken = is_beyond(l, rows.violated, known);
+    bool may_be = may_be_beyond(l, rows.violated, rows.unjudged, judged);
+    bool is_open = may_be_beyond(l, is->violated, is->unjudged, found);
+    bool worse = expects && is_beyond(l, is->violated, found + is->unjudged) && !broken;
+    bool opens = expects && is_open && !may_be && saturate_sub(is->unjudged, rows.unjudged) > instants;
+    bool settles = !broken && may_be && !is_open && found > 0 && is->violated >= rows.violated;
+    int64_t accounted = saturate_add(saturate_add(known, rows.settling), instants);
+    return worse || opens || settles || found > saturate_add(accounted, accounted / 8);
 }
 
 static int add_row(struct interval_replay *r, const struct interval_judge *j)

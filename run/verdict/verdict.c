@@ -335,8 +335,7 @@ static int64_t between_managers(const struct summary *s, const struct builtin_li
     return passed > 0 ? passed : 0;
 }
 
-/* Judges a global limit over all its managers; each counted its own times only. Between two, nobody judged it. */
-static void judge_global(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t limit)
+struct builtin_limit verdict_row_of_all(const struct summary *s, uint32_t limit)
 {
     struct builtin_limit sum = {.limit = limit};
     const struct builtin_limit *before = NULL;
@@ -358,8 +357,7 @@ static void judge_global(struct verdict *v, const struct summary *s, const struc
         sum.settling = settling;
         sum.unjudged = unjudged;
     }
-    if (sum.epoch > 0)
-        v->limits[limit] = judge_row(v, s, e, &sum);
+    return sum;
 }
 
 /* Whether records between the windows of limit `i` are in no value: rejudge_windows() did not have them all. */
@@ -385,8 +383,9 @@ static void judge_limits(struct verdict *v, const struct summary *s, const struc
             join_row(&v->limits[s->limits[i].limit], &v->rows[i]);
     }
     for (uint32_t i = 0; i < v->limit_count; i++) {
-        if (e->limits[i].global)
-            judge_global(v, s, e, i);
+        const struct builtin_limit all = verdict_row_of_all(s, i);
+        if (e->limits[i].global && all.epoch > 0)
+            v->limits[i] = judge_row(v, s, e, &all);
         v->limits[i].skips = skips(s, e, i);
     }
 }

@@ -29,6 +29,12 @@ struct builtin_limit *verdict_row_at(const struct summary *s, uint32_t node, uin
 int64_t verdict_row_total(const struct builtin_limit *row);
 
 /**
+ * The sums of a limit on all nodes over all its managers, which each counted their own times; between two, nobody
+ * judged it. `epoch` is 0 if none did.
+ */
+struct builtin_limit verdict_row_of_all(const struct summary *s, uint32_t limit);
+
+/**
  * Whether lost records count against a limit on metric `m`. Of a maximum with <= and a minimum with >= they do; in the
  * other direction one more record can but help. So it is with the number of those that meet a condition; without one
  * the counters know it. Of times between records, a further one makes the longest only shorter.

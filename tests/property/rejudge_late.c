@@ -196,6 +196,79 @@ TEST(what_no_manager_ever_knew_is_judged)
     assert_true(violated > 0);
 }
 
+/* ---- a limit on an interval -------------------------------------------------------------------------------------- */
+
+/* w0 sends, and w1 receives each 5 ms later but number 1000, which takes `longest`; each records 1,500 in 15 s. */
+static void interval_scene(struct scene *s, int64_t longest)
+{
+    static char *both[] = {tick, tick, NULL}, sender[] = "w0", receiver[] = "w1";
+    apart = true;
+    scene_draw(s, false, false);
+    s->e.metric_count = s->e.limit_count = 1;
+    s->metrics[0] = (struct experiment_metric){
+        .name = metric_name,
+        .kind = METRIC_INTERVAL,
+        .interval = {both, {sender, receiver}, .count = 2, .memory = 4096, .match = number, .statistic = METRIC_MAX},
+        .window = CLOCK_S};
+    s->limits[0] = (struct experiment_limit){.kind = LIMIT_EXPECT,
+                                             .compare = COMPARE_AT_MOST,
+                                             .bound = (double)(10 * CLOCK_MS),
+                                             .text = limit_text,
+                                             .global = true};
+    for (int w = 0; w < WORKERS; w++) {
+        struct worker *of = &s->workers[w];
+        of->count = w < 2 ? 1500 : 1;
+        for (int i = 0; i < (int)of->count; i++) {
+            of->times[i] = s->begin + i * 10 * CLOCK_MS + w * 5 * CLOCK_MS;
+            of->values[i] = w < 2 ? i : -1;
+            of->lost[i] = false;
+        }
+        of->times[1000] += w == 1 ? longest - 5 * CLOCK_MS : 0;
+        of->ends = of->closed = of->times[of->count - 1];
+    }
+    scene_store(s);
+}
+
+/*
+ * When a manager's rows do not tell where the time lies that it did not judge, the records of all times are judged: if
+ * none breaks the limit there is no doubt whenever that was. Else it stays, as what was violated may be that very time.
+ */
+TEST(an_interval_that_no_record_breaks_held_whenever_it_was_not_judged)
+{
+    static struct scene s;
+    for (int managers = 1; managers <= 2; managers++)
+        for (int breaks = 0; breaks < 2; breaks++) {
+            struct interval_table t;
+            interval_scene(&s, (breaks ? 14 : 9) * CLOCK_MS);
+            int64_t half = s.begin + 7 * CLOCK_S, end = s.begin + 15 * CLOCK_S, lacks = 300 * CLOCK_MS;
+            struct history_series judged = {.begin = s.begin, .judged_from = s.begin, .last_at = end};
+            s.s.limits = calloc(2, sizeof *s.s.limits);
+            s.s.limits[0] = (struct builtin_limit){
+                .at = end, .worst = 5e6, .held = 15 * CLOCK_S - lacks, .unknown = lacks, .unjudged = lacks, .epoch = 1};
+            if (managers == 2) { /* all of it lies between what they count */
+                s.s.limits[0] = (struct builtin_limit){.at = half, .worst = 5e6, .held = 7 * CLOCK_S, .epoch = 1};
+                s.s.limits[1] = (struct builtin_limit){.at = end, .worst = 5e6, .held = end - half - lacks, .epoch = 2};
+            }
+            s.s.limit_count = (size_t)managers;
+            s.s.gaps = NULL;
+            s.s.gap_count = 0;
+            s.s.series = &judged;
+            s.s.series_count = 1;
+            assert_int_equal(rejudge_intervals(s.g.run, &s.s, &s.e, INT64_MAX, &t), 0);
+            const struct builtin_limit *row = &s.s.limits[0];
+            assert_int_equal(s.s.limit_count, 1);
+            assert_int_equal(row->unjudged, 0);
+            assert_true(breaks ? row->violated >= CLOCK_S - EVERY : row->violated == 0);
+            assert_true(row->worst >= (breaks ? 13.9e6 : 8.9e6) && row->held > 13 * CLOCK_S);
+            interval_table_free(&t);
+            free(s.s.limits);
+            free(s.s.gaps);
+            free(s.s.chosen);
+            s.s.limits = s.rows;
+            scene_end(&s);
+        }
+}
+
 int main(void)
 {
     seed = seed_start();

@@ -170,20 +170,41 @@ static const char *why_unjudged(const struct report *r, const struct builtin_lim
                : NULL;
 }
 
+static void say_unjudged(struct rows *w, const struct report *r, const struct builtin_limit *l, const char *where,
+                         int64_t unjudged)
+{
+    const char *why = why_unjudged(r, l);
+    if (unjudged > 0)
+        rows_line(w, "%s on %s: %s of the unknown time were not judged%s%s.", report_limit_text(r, l->limit), where,
+                  units_duration(unjudged).s, why ? ", neither during the run nor from its records: " : "",
+                  why ? why : "");
+}
+
+/* What is not judged between two managers is in no row. */
+static void add_between(struct rows *w, const struct report *r, size_t limit)
+{
+    const struct builtin_limit *last = NULL;
+    int64_t between = r->verdict->limits[limit].unjudged;
+    for (size_t i = 0; i < r->summary->limit_count; i++)
+        if (r->summary->limits[i].limit == (int64_t)limit && r->summary->limits[i].epoch > 0) {
+            last = &r->summary->limits[i];
+            between -= r->verdict->rows[i].unjudged;
+        }
+    if (last && last->epoch > 1)
+        say_unjudged(w, r, last, "all nodes, between two managers", between);
+}
+
 static void add_bases(struct rows *w, const struct report *r, size_t i)
 {
     const struct verdict_limit *v = &r->verdict->rows[i];
     const struct builtin_limit *l = &r->summary->limits[i];
-    const char *why = why_unjudged(r, l), *text = report_limit_text(r, l->limit);
+    const char *text = report_limit_text(r, l->limit);
     const char *where = l->epoch ? "all nodes" : report_node_name(r, l->node);
     int64_t more = verdict_more_violated(r->summary, r->experiment, l);
     if (v->again > 0)
         rows_line(w, "%s on %s: %s of these times were judged after the run, from its records.", text, where,
                   units_duration(v->again).s);
-    if (v->unjudged > 0)
-        rows_line(w, "%s on %s: %s of the unknown time were not judged%s%s.", text, where,
-                  units_duration(v->unjudged).s, why ? ", neither during the run nor from its records: " : "",
-                  why ? why : "");
+    say_unjudged(w, r, l, where, v->unjudged);
     if (more > 0)
         rows_line(
             w,
@@ -278,8 +299,10 @@ static void print_bases(const struct report *r, FILE *out)
     add_unknown(&w, r);
     for (size_t i = 0; i < r->summary->limit_count; i++)
         add_bases(&w, r, i);
-    for (size_t i = 0; i < r->verdict->limit_count; i++)
+    for (size_t i = 0; i < r->verdict->limit_count; i++) {
+        add_between(&w, r, i);
         add_unsampled(&w, r, i);
+    }
     if (!r->summary->judged_anew)
         report_expired_lines(&w, limits_read, "limits ignore them, but for their number");
     rows_print_table(&w, out);
