@@ -16,15 +16,22 @@ struct spans {
     } list[TRIGGER_SPANS];
 };
 
+/* Second records of a sequence whose first one has not come, in the order of their times. */
+struct seconds {
+    uint32_t count;
+    struct trigger_firing list[TRIGGER_SECONDS];
+};
+
 /* What a trigger is in. */
 struct state {
     struct trigger_counts counts;
     int64_t fired_at; /* 0: never */
     bool pending;     /* `next` is to be taken */
     struct trigger_firing next;
-    struct spans after, before; /* of a sequence: times that first records cover, and second ones */
-    bool lasts, met, fired;     /* it is violated or silent; this one has lasted for long enough; has fired */
-    int64_t since;              /* when it began; of a silence: the time of the last record */
+    struct spans after, before; /* of a sequence: times that first records cover, and second ones not in `seconds` */
+    struct seconds seconds;
+    bool lasts, met, fired; /* it is violated or silent; this one has lasted for long enough; has fired */
+    int64_t since;          /* when it began; of a silence: the time of the last record */
     double value;
 };
 
@@ -185,6 +192,10 @@ static void end_silences(struct trigger_set *t, int number)
 void trigger_remove(struct trigger_set *t, int slot)
 {
     struct process *p = slot >= 0 && slot < TRIGGER_PROCESSES_MAX ? t->processes[slot] : NULL;
+    for (uint32_t i = 0; p && i < t->experiment->trigger_count; i++)
+        for (uint32_t k = 0; k < t->states[i].seconds.count; k++)
+            if (t->states[i].seconds.list[k].slot == slot)
+                t->states[i].seconds.list[k].slot = -1; /* another process may get it */
     for (int i = 0; p && i < t->aspect_count; i++)
         if (p->watched[i] && --t->watchers[i] == 0)
             end_silences(t, i);
@@ -228,15 +239,46 @@ static double value_of(const struct where *w, const struct packet_record *r)
     return w->is_float ? real : (double)(int64_t)bits;
 }
 
-/* Whether a record at `at` completes the sequence. Strictly behind: a record does not follow itself. */
-static bool completes(struct state *s, int64_t at, int64_t within, bool is_then)
+static void take_reason(struct trigger_set *t, const struct trigger_firing *f, int64_t now)
 {
-    bool met = covers(is_then ? &s->after : &s->before, at);
-    if (is_then)
-        cover(&s->before, at - within, at - 1);
+    struct state *s = &t->states[f->trigger];
+    if (s->pending || !is_due(t, f->trigger, now)) /* pending: the one before is still to be carried out */
+        s->counts.suppressed++;
     else
-        cover(&s->after, at + 1, at + within);
-    return met;
+        fire(t, f, now);
+}
+
+/* Keeps a second record for a first one that comes later. If there are too many, what the older half covers is kept. */
+static void keep_second(struct state *s, const struct trigger_firing *f, int64_t within)
+{
+    struct seconds *k = &s->seconds;
+    if (k->count == TRIGGER_SECONDS) {
+        k->count /= 2;
+        for (uint32_t i = 0; i < k->count; i++)
+            cover(&s->before, k->list[i].at - within, k->list[i].at - 1);
+        memmove(k->list, k->list + k->count, k->count * sizeof *k->list);
+    }
+    uint32_t at = k->count++;
+    for (; at > 0 && k->list[at - 1].at > f->at; at--)
+        k->list[at] = k->list[at - 1];
+    k->list[at] = *f;
+}
+
+/* Each second record that follows first record `f` is a reason, once. Strictly behind: none follows itself. */
+static void take_first(struct trigger_set *t, const struct trigger_firing *f, int64_t within, int64_t now)
+{
+    struct state *s = &t->states[f->trigger];
+    struct seconds *k = &s->seconds;
+    uint32_t from = k->count, to;
+    cover(&s->after, f->at + 1, f->at + within);
+    while (from > 0 && k->list[from - 1].at > f->at)
+        from--;
+    for (to = from; to < k->count && k->list[to].at <= f->at + within; to++)
+        take_reason(t, &k->list[to], now);
+    if (to == from && covers(&s->before, f->at))
+        take_reason(t, f, now);
+    memmove(k->list + from, k->list + to, (k->count - to) * sizeof *k->list);
+    k->count -= to - from;
 }
 
 /* A record of the aspect of part `p`; `w` NULL: it need not meet a condition. */
@@ -245,16 +287,14 @@ static void take_record(struct trigger_set *t, const struct part *p, const struc
 {
     const struct experiment_trigger *of = &t->experiment->triggers[p->trigger];
     struct state *s = &t->states[p->trigger];
-    int64_t at = (int64_t)r->timestamp;
-    if (of->condition == WHEN_SEQUENCE && !completes(s, at, of->within, p->is_then))
-        return;
-    if (s->pending || !is_due(t, p->trigger, now)) { /* pending: the one before is still to be carried out */
-        s->counts.suppressed++;
-        return;
-    }
-    struct trigger_firing f = {
-        .trigger = p->trigger, .at = at, .slot = slot, .value = w ? value_of(w, r) : (double)NAN};
-    fire(t, &f, now);
+    const struct trigger_firing f = {
+        .trigger = p->trigger, .at = (int64_t)r->timestamp, .slot = slot, .value = w ? value_of(w, r) : (double)NAN};
+    if (of->condition == WHEN_SEQUENCE && !p->is_then)
+        take_first(t, &f, of->within, now);
+    else if (of->condition == WHEN_SEQUENCE && !covers(&s->after, f.at))
+        keep_second(s, &f, of->within);
+    else
+        take_reason(t, &f, now);
 }
 
 /* From when on a violation or silence that goes on fires, but for the firing before. */

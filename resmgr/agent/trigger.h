@@ -7,9 +7,12 @@
  * trigger_new() and trigger_watch() allocate.
  *
  * Conditions are of the node: records of all its processes count together. Records may come in any order, because each
- * thread has a ring of its own. For a sequence it is enough to keep the times that records of one kind cover: a record
- * of the first kind covers the time `within` behind it. Times that overlap become one, so that few are kept however
- * many records come. Only a record that is late by more than TRIGGER_SPANS such times is not matched.
+ * thread has a ring of its own. Of a sequence each second record is a reason, once, whichever of the two comes first:
+ * up to TRIGGER_SECONDS of those without a first one are kept. Of first records, and of second ones before these, it is
+ * enough to keep the times that they cover: a record of the first kind covers the time `within` behind it. Times that
+ * overlap become one, so that few are kept however many records come. Only a record that is late by more than
+ * TRIGGER_SPANS such times is not matched; and a first one that is late by more than TRIGGER_SECONDS second ones is
+ * itself the reason, in place of these.
  *
  * A record comes once: each one that completes a condition is a reason to fire. A violation and a silence last: each
  * one fires once, when it has lasted for `for`.
@@ -27,16 +30,22 @@
 #include "mdr/dict.h"
 #include "mdr/packet.h"
 
-enum { TRIGGER_SPANS = 16, TRIGGER_PROCESSES_MAX = 1024, TRIGGER_ASPECTS_MAX = 2 * EXPERIMENT_TRIGGERS_MAX };
+enum {
+    TRIGGER_SPANS = 16,
+    TRIGGER_SECONDS = 512,
+    TRIGGER_PROCESSES_MAX = 1024,
+    TRIGGER_ASPECTS_MAX = 2 * EXPERIMENT_TRIGGERS_MAX
+};
 
 struct trigger_set;
 
 /** A firing, and what was counted by then. */
 struct trigger_firing {
-    uint32_t trigger;    /* in the experiment's list */
-    int64_t at;          /* ns: time of the record; when the violation or silence had lasted for long enough */
-    int slot;            /* of the process that recorded it; -1: none */
-    double value;        /* of the field that is compared, or of the limit's metric; NaN: none */
+    uint32_t trigger; /* in the experiment's list */
+    int64_t at;   /* ns: time of the record, of a sequence the second one; when the violation or silence had lasted for
+                     long enough */
+    int slot;     /* of the process that recorded it; -1: none */
+    double value; /* of the field that is compared, or of the limit's metric; NaN: none */
     uint64_t suppressed; /* since the firing before */
 };
 

@@ -30,7 +30,10 @@ static const struct dict_aspect aspects[ASPECTS] = {
 /* ---- The plain list ---------------------------------------------------------------------------------------------- */
 
 struct times {
-    int64_t *list;
+    struct {
+        int64_t at;
+        int slot;
+    } * list;
     size_t count;
 };
 
@@ -38,31 +41,35 @@ struct plain {
     struct times first, then;
     bool fired_once, pending, lasts, met, fired;
     int64_t fired_at, since, at;
+    int slot;
     uint64_t suppressed, suppressed_before, looked, total, taken;
 };
 
-static void add(struct times *t, int64_t at)
+static void add(struct times *t, int64_t at, int slot)
 {
     t->list = realloc(t->list, (t->count + 1) * sizeof *t->list);
     assert_non_null(t->list);
-    t->list[t->count++] = at;
+    t->list[t->count].at = at;
+    t->list[t->count++].slot = slot;
 }
 
-/* Whether one of the times is in begin .. end. */
-static bool has(const struct times *t, int64_t begin, int64_t end)
+/* The earliest of the times in begin .. end; t->count: none is. */
+static size_t find(const struct times *t, int64_t begin, int64_t end)
 {
+    size_t found = t->count;
     for (size_t i = 0; i < t->count; i++)
-        if (t->list[i] >= begin && t->list[i] <= end)
-            return true;
-    return false;
+        if (t->list[i].at >= begin && t->list[i].at <= end && (found == t->count || t->list[i].at < t->list[found].at))
+            found = i;
+    return found;
 }
 
-static void plain_fire(struct plain *p, int64_t at, int64_t now)
+static void plain_fire(struct plain *p, int64_t at, int slot, int64_t now)
 {
     p->pending = true;
     p->fired_once = true;
     p->total++;
     p->at = at;
+    p->slot = slot;
     p->fired_at = now;
     p->suppressed_before = p->suppressed;
     p->suppressed = 0;
@@ -73,10 +80,10 @@ static bool plain_may(const struct plain *p, const struct experiment_trigger *t,
     return !p->fired_once || now - p->fired_at >= t->once_in;
 }
 
-static void plain_reason(struct plain *p, const struct experiment_trigger *t, int64_t at, int64_t now)
+static void plain_reason(struct plain *p, const struct experiment_trigger *t, int64_t at, int slot, int64_t now)
 {
     if (!p->pending && plain_may(p, t, now))
-        plain_fire(p, at, now);
+        plain_fire(p, at, slot, now);
     else
         p->suppressed++;
 }
@@ -105,21 +112,32 @@ static bool is_of(const struct experiment_records *of, int aspect, int64_t value
     return of->aspect && strcmp(of->aspect, aspects[aspect].name) == 0 && (!above || value > atoll(above + 1));
 }
 
+/* Each second record is a reason once: when it comes, or when the first record of those before it does. */
+static void plain_sequence(struct plain *p, const struct experiment_trigger *t, bool is_then, int64_t at, int slot,
+                           int64_t now)
+{
+    if (is_then && find(&p->first, at - t->within, at - 1) < p->first.count)
+        plain_reason(p, t, at, slot, now);
+    else
+        add(is_then ? &p->then : &p->first, at, slot);
+    for (size_t i; !is_then && (i = find(&p->then, at + 1, at + t->within)) < p->then.count;) {
+        plain_reason(p, t, p->then.list[i].at, p->then.list[i].slot, now);
+        p->then.list[i].at = INT64_MIN;
+    }
+}
+
 /* A record that comes, as first or as second one of a condition. */
 static void plain_record(struct plain *p, const struct experiment_trigger *t, bool is_then, int aspect, int64_t at,
-                         int64_t value, int64_t now)
+                         int64_t value, int slot, int64_t now)
 {
     if (!is_of(is_then ? &t->then : &t->first, aspect, value))
         return;
     if (t->condition == WHEN_SILENT)
         plain_heard(p, at);
     else if (t->condition == WHEN_RECORD)
-        plain_reason(p, t, at, now);
-    else {
-        add(is_then ? &p->then : &p->first, at);
-        if (is_then ? has(&p->first, at - t->within, at - 1) : has(&p->then, at + 1, at + t->within))
-            plain_reason(p, t, at, now);
-    }
+        plain_reason(p, t, at, slot, now);
+    else
+        plain_sequence(p, t, is_then, at, slot, now);
 }
 
 static bool plain_lasts(const struct plain *p, const struct experiment_trigger *t, int64_t now)
@@ -132,7 +150,7 @@ static bool plain_next(struct plain *p, const struct experiment_trigger *t, int6
     p->met |= plain_lasts(p, t, now);
     if (plain_lasts(p, t, now) && plain_may(p, t, now)) {
         p->fired = true;
-        plain_fire(p, p->since + plain_span(t), now);
+        plain_fire(p, p->since + plain_span(t), -1, now);
     }
     bool pending = p->pending;
     p->pending = false;
@@ -231,7 +249,7 @@ static void draw_records(struct scene *s)
             const struct experiment_trigger *of = &s->e->triggers[i];
             uint32_t from = of->condition == WHEN_SILENT ? count - 1 : 0; /* records of a run are taken at once */
             for (uint32_t k = from; k < count; k++)
-                plain_record(&s->plain[i], of, then, aspect, times[k], values[k], s->now);
+                plain_record(&s->plain[i], of, then, aspect, times[k], values[k], slot, s->now);
         }
 }
 
@@ -296,6 +314,7 @@ static void compare(struct scene *s)
         s->plain[i].taken++;
         assert_int_equal(f.trigger, i);
         assert_int_equal(f.at, s->plain[i].at);
+        assert_int_equal(f.slot, s->plain[i].slot);
         assert_int_equal(f.suppressed, s->plain[i].suppressed_before);
     }
     assert_false(trigger_next(s->t, s->now, &f));
@@ -334,6 +353,44 @@ TEST(fires_as_a_plain_list_says)
         trigger_free(s.t);
         experiment_free(s.e);
     }
+}
+
+/* Second records come by the thousand before a first one does: the newest are told apart, of the others it is known
+ * when. */
+TEST(a_first_record_that_comes_late_fires_however_many_second_ones_came)
+{
+    enum { STRIDE = PACKET_RECORD_BYTES + 8, MANY = 4 * TRIGGER_SECONDS };
+    static uint8_t bytes[MANY * STRIDE];
+    static const char text[] =
+        "experiment: e\ncommand: c\ntriggers: [{when: a then b within 10 ms, do: [{mark: m}]}]\n";
+    struct experiment_diagnostics found;
+    struct experiment *e = NULL;
+    struct trigger_set *t;
+    struct trigger_firing f;
+    int64_t begin = 1000 * CLOCK_S, now = begin + MANY * CLOCK_MS;
+    assert_int_equal(experiment_read(text, sizeof text - 1, &e, &found), 0);
+    assert_int_equal(trigger_new(e, &t), 0);
+    for (int i = 0; i < MANY; i++)
+        bytes_put_u64(packet_put_record(bytes + i * STRIDE, aspects[1].id, (uint64_t)(begin + i * CLOCK_MS)), 0);
+    struct packet_run run = {
+        .aspect = aspects[1].id, .count = MANY, .stride = STRIDE, .value_count = 1, .first = bytes};
+    trigger_records(t, 1, trigger_watch(t, 1, &aspects[1]), &run, now);
+    assert_false(trigger_next(t, now, &f));
+    int64_t firsts[] = {begin, begin + (MANY - 20) * CLOCK_MS}, fires[] = {begin, firsts[1] + CLOCK_MS};
+    uint64_t suppressed[] = {0, 9}; /* of ten, one has fired */
+    for (int i = 0; i < 2; i++, now += 10 * CLOCK_S) {
+        bytes_put_u64(packet_put_record(bytes, aspects[0].id, (uint64_t)firsts[i]), 0);
+        run.aspect = aspects[0].id;
+        run.count = 1;
+        trigger_records(t, 0, trigger_watch(t, 0, &aspects[0]), &run, now);
+        assert_true(trigger_next(t, now, &f));
+        assert_int_equal(f.at, fires[i]);
+        assert_int_equal(f.slot, i);
+        assert_int_equal(trigger_counts(t, 0).suppressed, suppressed[i]);
+    }
+    experiment_diagnostics_free(&found);
+    trigger_free(t);
+    experiment_free(e);
 }
 
 int main(void)
