@@ -247,6 +247,16 @@ inline bool activity_add_wait(struct activity *a, uint32_t thread, struct activi
     return true;
 }
 
+void activity_settle_ready(struct activity_interval *i)
+{
+    if (i->ready_least < 0 || i->ready_most < 0) {
+        i->ready_least = 0;
+        i->ready_most = i->off;
+    }
+    i->ready_most = saturate_between(i->ready_most, 0, saturate_most(i->off, 0));
+    i->ready_least = saturate_between(i->ready_least, 0, i->ready_most);
+}
+
 /* What contradicts the interval before, or itself, is cut off. */
 inline bool activity_add_interval(struct activity *a, uint32_t thread, struct activity_interval i)
 {
@@ -258,12 +268,7 @@ inline bool activity_add_interval(struct activity *a, uint32_t thread, struct ac
     int64_t off_from = i.off < 0 ? i.begin : saturate_sub(i.begin, i.off);
     if (i.off >= 0 && last > INT64_MIN && saturate_sub(off_from, last) < ACTIVITY_JOINED)
         i.off = i.begin - last;
-    if (i.off >= 0 && (i.ready_least < 0 || i.ready_most < 0)) {
-        i.ready_least = 0;
-        i.ready_most = i.off;
-    }
-    i.ready_most = saturate_between(i.ready_most, 0, i.off < 0 ? 0 : i.off);
-    i.ready_least = saturate_between(i.ready_least, 0, i.ready_most);
+    activity_settle_ready(&i);
     if (!room_of(a, &t->intervals, &t->interval_capacity, t->interval_count, sizeof *t->intervals))
         return false;
     t->intervals[t->interval_count++] = i;

@@ -275,6 +275,9 @@ bool activity_is_woken(const struct activity_thread *t, const struct activity_in
 bool activity_add_open(struct activity *a, const struct activity_thread *is, const char *name, const char *reason,
                        struct activity_span span);
 
+/** Makes 0 <= ready_least <= ready_most <= off; what the kernel does not say of `off` may be either. */
+void activity_settle_ready(struct activity_interval *i);
+
 /** For tests: adds a thread, and what it did, as activity_take() does. ACTIVITY_NONE or false: no memory. */
 uint32_t activity_add_thread(struct activity *a, const struct activity_thread *is);
 uint32_t activity_name(struct activity *a, const char *name);

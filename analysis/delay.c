@@ -56,7 +56,7 @@ static int add_waits(struct sums *s, uint32_t thread, const struct slow_instance
         int64_t from = next->begin - (next->off > 0 ? next->off : 0);
         if (from >= of->until)
             break;
-        if (next->off > 0 && path_awaited(s->a, thread, i))
+        if (path_off_before(s->a, thread, i).awaited)
             err = add_wait(s, thread, from > of->from ? from : of->from,
                            next->begin < of->until ? next->begin : of->until);
     }

@@ -216,10 +216,21 @@ static enum path_why explain(const struct activity *a, const struct activity_thr
     return same && (*e)->from < waited ? PATH_BLOCKED : PATH_KNOWN;
 }
 
-const struct activity_event *path_awaited(const struct activity *a, uint32_t thread, size_t i)
+struct path_off path_off_before(const struct activity *a, uint32_t thread, size_t i)
 {
+    const struct activity_thread *t = &a->threads[thread];
+    const struct activity_interval *next = &t->intervals[i];
     const struct activity_event *e;
-    return explain(a, &a->threads[thread], i, &e) == PATH_KNOWN ? e : NULL;
+    struct path_off off = {.why = PATH_BLOCKED, .least = next->ready_least, .most = next->ready_most};
+    if (off.least >= next->off)
+        return off;
+    off.why = explain(a, t, i, &e);
+    if (off.why == PATH_KNOWN) { /* it was not woken before that was sent */
+        off.awaited = e;
+        off.most = saturate_between(next->begin - e->from, 0, off.most);
+        off.least = saturate_least(off.least, off.most);
+    }
+    return off;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -269,21 +280,17 @@ static void put_wait(struct walk *w, int64_t waited, int64_t ready, enum path_wh
 static void step_off(struct walk *w, size_t i)
 {
     const struct activity_interval *next = &thread_of(w)->intervals[i];
-    const struct activity_event *e = NULL;
-    int64_t waited = next->begin - next->off, least = next->ready_least, most = next->ready_most;
-    enum path_why why = least < next->off ? explain(w->a, thread_of(w), i, &e) : PATH_BLOCKED;
-    if (why == PATH_KNOWN && next->begin - e->from < most) { /* it was not woken before that was sent */
-        most = next->begin > e->from ? next->begin - e->from : 0;
-        least = least < most ? least : most;
-    }
-    put_spans(w, next->begin - least, PATH_READY, PATH_KNOWN);
-    put_spans(w, next->begin - most, activity_is_woken(thread_of(w), next) ? PATH_READY : PATH_UNKNOWN, PATH_BETWEEN);
+    struct path_off off = path_off_before(w->a, w->thread, i);
+    int64_t waited = next->begin - next->off;
+    put_spans(w, next->begin - off.least, PATH_READY, PATH_KNOWN);
+    put_spans(w, next->begin - off.most, activity_is_woken(thread_of(w), next) ? PATH_READY : PATH_UNKNOWN,
+              PATH_BETWEEN);
     if (w->at <= w->from || w->at <= waited)
         return;
-    if (why == PATH_KNOWN)
-        follow(w, e);
+    if (off.awaited)
+        follow(w, off.awaited);
     else
-        put_wait(w, waited, next->begin, why);
+        put_wait(w, waited, next->begin, off.why);
 }
 
 /*

@@ -93,8 +93,15 @@ struct path_end {
 int path_walk_to(const struct activity *a, uint32_t thread, int64_t until, struct path_end *end,
                  struct path *p) BEZEL_MUST_CHECK;
 
-/** The message that `thread` waited for before interval `i` of its intervals; NULL: none is known. */
-const struct activity_event *path_awaited(const struct activity *a, uint32_t thread, size_t i);
+/** The time for which a thread was off the CPU before an interval: at its end it was ready to run, else it waited. */
+struct path_off {
+    const struct activity_event *awaited; /* the message that it waited for; NULL: none is known ... */
+    enum path_why why;                    /* ... for this reason; else PATH_KNOWN */
+    int64_t least, most;                  /* ns it was ready to run: 0 <= least <= most */
+};
+
+/** That of `thread` before interval `i` of its intervals. */
+struct path_off path_off_before(const struct activity *a, uint32_t thread, size_t i);
 
 /** What a class, and a reason, are called in JSON; static. */
 const char *path_class_name(enum path_class is);

@@ -65,9 +65,9 @@ static int64_t waited_for(const struct activity *a, uint32_t thread, const struc
     const struct activity_thread *t = &a->threads[thread];
     size_t i = activity_interval_before(t, saturate_add(e->at, 1));
     for (size_t k = i ? i - 1 : 0; k < t->interval_count && k < i + 1; k++) {
-        const struct activity_interval *next = &t->intervals[k];
-        if (next->off > 0 && next->ready_least < next->off && path_awaited(a, thread, k) == e)
-            return next->off - next->ready_most;
+        struct path_off off = path_off_before(a, thread, k);
+        if (off.awaited == e)
+            return t->intervals[k].off - off.most;
     }
     return 0;
 }

@@ -13,8 +13,8 @@
 
 /*
  * From intervals and messages to steps: on a CPU a thread has steps of CPU time, cut where its innermost span changes
- * and where it sent or received. Off the CPU it waits for the message that explains the wait (path_awaited()), else for
- * as long as it did. While it was ready and a process of the run had the CPU, it competes in the simulation; with
+ * and where it sent or received. Off the CPU it waits for the message that explains the wait (path_off_before()), else
+ * for as long as it did. While it was ready and a process of the run had the CPU, it competes in the simulation; with
  * others, or if nobody knows with whom, it is delayed for as long as it was. In WHATIF_TYPICAL what comes from outside
  * is as in other instances: how long messages and waits take, and how long others have the CPU while it works.
  */
@@ -461,11 +461,10 @@ static void put_rest(struct build *b, uint32_t thread, int64_t from)
 
 /* For how long before interval `next` the thread was ready: the middle of what is open; if the change is in its wait,
  * how far off that may be is part of the error. */
-static int64_t ready_before(struct build *b, const struct activity_thread *t, const struct activity_interval *next)
+static int64_t ready_before(struct build *b, const struct activity_thread *t, const struct activity_interval *next,
+                            const struct path_off *off)
 {
-    if (next->off <= 0)
-        return 0;
-    int64_t least = activity_is_woken(t, next) ? next->ready_most : next->ready_least, open = next->ready_most - least;
+    int64_t least = activity_is_woken(t, next) ? off->most : off->least, open = off->most - least;
     bool changes = open > 0 && scale_wait(b, class_of(t, saturate_sub(next->begin, next->off), next->begin)) != 1;
     b->run->open |= changes;
     return changes && b->run->brief ? least : least + open / 2;
@@ -476,14 +475,11 @@ static void put_off(struct build *b, uint32_t thread, size_t i, int64_t from, in
 {
     const struct activity_thread *t = &b->a->threads[thread];
     const struct activity_interval *next = &t->intervals[i];
-    const struct activity_event *e = next->off > 0 ? path_awaited(b->a, thread, i) : NULL;
-    int64_t ready = ready_before(b, t, next);
-    if (e && next->begin - e->from < ready)
-        ready = next->begin > e->from ? next->begin - e->from : 0;
-    int64_t woken = next->begin - ready;
+    struct path_off off = path_off_before(b->a, thread, i);
+    int64_t woken = next->begin - ready_before(b, t, next, &off);
     put_events(b, thread, from + (until - from) / 2);
-    if (e && woken >= from && woken <= until)
-        put_receive(b, thread, e, woken);
+    if (off.awaited && woken >= from && woken <= until)
+        put_receive(b, thread, off.awaited, woken);
     else if (woken >= b->until)
         put_rest(b, thread, from);
     else if (woken > from)

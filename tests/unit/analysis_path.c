@@ -617,7 +617,8 @@ TEST_WITH(start, finish, test_a_thread_that_could_not_take_the_message)
         bool message = cases[i].is == PATH_MESSAGE;
         walk(T, at + 20, at + 91);
         is_piece(message, cases[i].is, cases[i].why, T, at + (message ? 50 : 20), at + 90);
-        assert_int_equal(path_awaited(&a, T, (size_t)i + 1) != NULL, message); /* for slack, delays and what-if */
+        assert_int_equal(path_off_before(&a, T, (size_t)i + 1).awaited != NULL,
+                         message); /* for slack, delays and what-if */
     }
 }
 
@@ -634,7 +635,7 @@ TEST_WITH(start, finish, test_a_waker_that_sent_nothing)
     walk(t, 0, 100);
     is_piece(0, PATH_RUNNING, PATH_KNOWN, t, 0, 10);
     is_piece(1, PATH_RUNNING, PATH_KNOWN, holder, 10, 90);
-    assert_null(path_awaited(&a, t, 1));
+    assert_null(path_off_before(&a, t, 1).awaited);
 }
 
 /* Two messages, each of which is received before the other was sent: some tags are wrong. */

@@ -13,7 +13,7 @@ static struct strip strip;
 
 static void add(int64_t begin, int64_t end, int64_t off, int64_t least, int64_t most)
 {
-    strip_add(&strip, &(struct activity_interval){
+    strip_add(&strip, (struct activity_interval){
                           .begin = begin, .end = end, .off = off, .ready_least = least, .ready_most = most});
 }
 

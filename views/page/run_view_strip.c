@@ -42,11 +42,10 @@ static int take(const struct packet_record *r, const struct levels_place *place,
         return 0;
     struct record_item item = catalogue_item(of->process, of->stream, r);
     struct activity_window time = activity_time_of(&item);
-    struct activity_interval i = activity_interval_of(&item);
     if (of->waits)
         strip_add_wait(of->s, time.from, time.until);
     else
-        strip_add(of->s, &i);
+        strip_add(of->s, activity_interval_of(&item));
     return time.from >= of->s->until;
 }
 

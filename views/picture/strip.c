@@ -53,21 +53,16 @@ static void put(struct strip *s, enum strip_state state, int64_t from, int64_t u
     s->pieces[s->count - 1].ns[state] += until - from;
 }
 
-static int64_t within(int64_t value, int64_t most)
+void strip_add(struct strip *s, struct activity_interval i)
 {
-    return value < 0 ? 0 : value > most ? most : value;
-}
-
-void strip_add(struct strip *s, const struct activity_interval *i)
-{
-    if (i->off > 0) {
-        bool known = i->ready_least >= 0 && i->ready_most >= 0;
-        int64_t most = known ? within(i->ready_most, i->off) : i->off, least = known ? within(i->ready_least, most) : 0;
-        put(s, STRIP_WAITING, saturate_sub(i->begin, i->off), saturate_sub(i->begin, most));
-        put(s, STRIP_EITHER, saturate_sub(i->begin, most), saturate_sub(i->begin, least));
-        put(s, STRIP_READY, saturate_sub(i->begin, least), i->begin);
+    activity_settle_ready(&i);
+    if (i.off > 0) {
+        int64_t woken = saturate_sub(i.begin, i.ready_most), ready = saturate_sub(i.begin, i.ready_least);
+        put(s, STRIP_WAITING, saturate_sub(i.begin, i.off), woken);
+        put(s, STRIP_EITHER, woken, ready);
+        put(s, STRIP_READY, ready, i.begin);
     }
-    put(s, STRIP_RUNNING, i->begin, i->end);
+    put(s, STRIP_RUNNING, i.begin, i.end);
 }
 
 void strip_add_wait(struct strip *s, int64_t from, int64_t until)

@@ -39,7 +39,7 @@ int strip_init(struct strip *s, int64_t from, int64_t until, size_t parts) BEZEL
 void strip_fini(struct strip *s);
 
 /** Adds an interval, and the time without a CPU before it. They come in order; what contradicts that is cut off. */
-void strip_add(struct strip *s, const struct activity_interval *i);
+void strip_add(struct strip *s, struct activity_interval i);
 
 /**
  * Adds a wait, after all intervals; what they tell of its time stays. So a wait that has not ended, which no interval

@@ -118,7 +118,7 @@ static int take(const struct top_source_reading *r, const struct packet_record *
     if (!begin_take(r, record, &of, &item))
         return t->scanned > SCAN_MOST;
     struct activity_interval i = activity_interval_of(&item);
-    strip_add(&of->strip, &i);
+    strip_add(&of->strip, i);
     return t->wanted && i.begin >= t->until;
 }
 
