@@ -74,21 +74,29 @@ static const struct activity_rival *rival_of(const struct walk *w, int64_t *sinc
     return has ? &t->rivals[i - 1] : NULL;
 }
 
+enum path_class path_wait_class(const struct activity_wait *x, enum activity_reason reason)
+{
+    static const enum path_class classes[] = {
+        [ACTIVITY_FOR_LOCK] = PATH_LOCK, [ACTIVITY_FOR_IO] = PATH_IO, [ACTIVITY_FOR_TIMER] = PATH_SLEEP};
+    if (x && (x->state == ACTIVITY_DISK || x->state == ACTIVITY_STOPPED))
+        return x->state == ACTIVITY_DISK ? PATH_IO : PATH_STOPPED;
+    return reason >= ACTIVITY_FOR_LOCK && reason <= ACTIVITY_FOR_TIMER ? classes[reason] : PATH_UNKNOWN;
+}
+
 /*
  * What is not known of a time in which a wait says what the thread waited for is that. But a timer is on time: without
  * switches nobody knows how much of the wait the thread was ready again, or stopped.
  */
 static void put_reason(struct path_piece *p, enum activity_reason reason)
 {
-    static const enum path_class classes[] = {
-        [ACTIVITY_FOR_LOCK] = PATH_LOCK, [ACTIVITY_FOR_IO] = PATH_IO, [ACTIVITY_FOR_TIMER] = PATH_SLEEP};
+    enum path_class is = path_wait_class(NULL, reason);
     bool open = p->why == PATH_BLOCKED || p->why == PATH_WOKEN || p->why == PATH_SOFTIRQ || p->why == PATH_INTERRUPT ||
                 (p->why == PATH_NO_SWITCHES && reason != ACTIVITY_FOR_TIMER);
     if (p->is == PATH_UNKNOWN && p->why == PATH_BLOCKED && reason == ACTIVITY_FOR_MESSAGE)
         p->why = PATH_UNSENT;
-    if (p->is != PATH_UNKNOWN || !open || reason < ACTIVITY_FOR_LOCK || reason > ACTIVITY_FOR_TIMER)
+    if (p->is != PATH_UNKNOWN || !open || is == PATH_UNKNOWN)
         return;
-    p->is = classes[reason];
+    p->is = is;
     p->why = PATH_KNOWN;
 }
 
@@ -250,16 +258,17 @@ static void follow_waker(struct walk *w, uint32_t waker, int64_t waited)
 static void put_wait(struct walk *w, int64_t waited, int64_t ready, enum path_why why)
 {
     const struct activity_wait *x = activity_wait_in(thread_of(w), waited, ready);
-    struct path_piece as = {.is = PATH_UNKNOWN, .why = why, .peer = ACTIVITY_NONE, .by = ACTIVITY_NONE};
+    struct path_piece as = {
+        .is = path_wait_class(x, ACTIVITY_NO_WAIT), .why = why, .peer = ACTIVITY_NONE, .by = ACTIVITY_NONE};
     bool by_thread = x && x->woken == ACTIVITY_BY_THREAD;
     if (by_thread && x->waker != ACTIVITY_NONE && x->waker != w->thread) {
         if (w->at > w->end->kept && w->depth < NESTED_MOST) {
             follow_waker(w, x->waker, waited);
             return;
         }
+        as.is = PATH_UNKNOWN;
         as.why = PATH_FORGOTTEN;
-    } else if (x && (x->state == ACTIVITY_DISK || x->state == ACTIVITY_STOPPED)) {
-        as.is = x->state == ACTIVITY_DISK ? PATH_IO : PATH_STOPPED;
+    } else if (as.is != PATH_UNKNOWN) {
         as.why = PATH_KNOWN;
     } else if (why == PATH_BLOCKED && x && x->woken == ACTIVITY_BY_INTERRUPT) {
         as.why = PATH_INTERRUPT;

@@ -103,6 +103,9 @@ struct path_off {
 /** That of `thread` before interval `i` of its intervals. */
 struct path_off path_off_before(const struct activity *a, uint32_t thread, size_t i);
 
+/** The class of a wait that no message explains: what the kernel says of it (NULL: nothing), else the program. */
+enum path_class path_wait_class(const struct activity_wait *x, enum activity_reason reason);
+
 /** What a class, and a reason, are called in JSON; static. */
 const char *path_class_name(enum path_class is);
 const char *path_why_name(enum path_why why);

@@ -385,15 +385,7 @@ static void put_ready(struct build *b, uint32_t thread, int64_t from, int64_t un
 /* The class of a wait that no message explains. */
 static enum path_class class_of(const struct activity_thread *t, int64_t from, int64_t until)
 {
-    static const enum path_class classes[] = {
-        [ACTIVITY_FOR_LOCK] = PATH_LOCK, [ACTIVITY_FOR_IO] = PATH_IO, [ACTIVITY_FOR_TIMER] = PATH_SLEEP};
-    const struct activity_wait *x = activity_wait_in(t, from, until);
-    enum activity_reason reason = activity_reason_before(t, until);
-    if (x && x->state == ACTIVITY_STOPPED)
-        return PATH_STOPPED;
-    if (reason >= ACTIVITY_FOR_LOCK && reason <= ACTIVITY_FOR_TIMER)
-        return classes[reason];
-    return x && x->state == ACTIVITY_DISK ? PATH_IO : PATH_UNKNOWN;
+    return path_wait_class(activity_wait_in(t, from, until), activity_reason_before(t, until));
 }
 
 /*

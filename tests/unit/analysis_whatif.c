@@ -337,7 +337,7 @@ static const struct {
     {ACTIVITY_SLEEP, ACTIVITY_FOR_IO, "io = 0", "??????.?"},
     {ACTIVITY_SLEEP, ACTIVITY_FOR_TIMER, "sleep = 0", "??......"},
     {ACTIVITY_DISK, ACTIVITY_NO_WAIT, "io = 0", "??......"},
-    {ACTIVITY_DISK, ACTIVITY_FOR_LOCK, "lock = 0", "??......"},
+    {ACTIVITY_DISK, ACTIVITY_FOR_LOCK, "io = 0", "??......"}, /* as a path has it */
     {ACTIVITY_STOPPED, ACTIVITY_NO_WAIT, NULL, "??.....?"},
     {ACTIVITY_STOPPED, ACTIVITY_FOR_LOCK, NULL, "??.....?"}, /* no lock would have let it go on */
 };
