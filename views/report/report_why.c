@@ -382,7 +382,6 @@ int report_why_print(const char *run, bool running, const struct why_asked *aske
     struct experiment *e;
     struct summary *s;
     struct why_limits w = {0};
-    struct why_answer answers[WHY_QUESTIONS_MOST] = {0};
     struct why_unrecorded unrecorded[WHY_UNRECORDED_MOST];
     if (report_load_experiment(run, &e) != 0)
         return EXIT_FAILED;
@@ -390,7 +389,10 @@ int report_why_print(const char *run, bool running, const struct why_asked *aske
         experiment_free(e);
         return EXIT_FAILED;
     }
-    int err = check_names(run, &asked->question, misuse, size);
+    struct why_answer *answers = calloc(WHY_QUESTIONS_MOST, sizeof *answers); /* too large for a small stack */
+    if (!answers)
+        log_error("BEZEL-WHY-MEMORY", "cannot answer: %s", ulimit_reason(BEZEL_ENOMEM));
+    int err = answers ? check_names(run, &asked->question, misuse, size) : BEZEL_ENOMEM;
     err = err ? err : ask(run, running, s, e, asked, &w);
     err = err ? err : answer(run, &w, answers, misuse, size);
     struct why_page p = report_why_page(run, running, s);
@@ -403,8 +405,9 @@ int report_why_print(const char *run, bool running, const struct why_asked *aske
     p.unrecorded = unrecorded;
     p.unrecorded_count = asked->search ? find_unrecorded(s, unrecorded) : 0;
     int code = err == BEZEL_EINVAL ? err : err ? EXIT_FAILED : print(&p, s, asked->json, out);
-    for (size_t i = 0; i < WHY_QUESTIONS_MOST; i++)
+    for (size_t i = 0; answers && i < WHY_QUESTIONS_MOST; i++)
         why_free(&answers[i]);
+    free(answers);
     free(w.open);
     free(w.windows);
     summary_free(s);
