@@ -21,7 +21,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { NODES = 5, RECORDS = 400000, ROUNDS = 5, LOCAL = 1, SENT = 2, RECEIVED = 3 };
 

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { EXCHANGES_BEFORE = 8, EXCHANGES = EXCHANGES_BEFORE + 3 };
 

@@ -15,7 +15,6 @@
 #include "bench/turns.h"
 
 #include <glob.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

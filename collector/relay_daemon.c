@@ -16,7 +16,6 @@
 #include "mdr/message.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 #include "config/collectors.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /*

@@ -11,7 +11,6 @@
 #include "mdr/parts.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>

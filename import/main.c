@@ -9,13 +9,10 @@
 #include "import/fill.h"
 #include "import/find.h"
 #include "import/picl.h"
-
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char about[] = "Fills the run directory of --run with the records of a trace of another tool. `bezel "

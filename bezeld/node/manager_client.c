@@ -11,7 +11,6 @@
 #include "sensor/external/notes.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /*

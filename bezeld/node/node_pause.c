@@ -5,7 +5,6 @@
 #include "sensor/external/notes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * An operator's pause of a node. Processes count what they would record, as lost with cause `off`; nothing is polled;

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /*
  * Triggers of the node (resmgr/agent/trigger.h): what a firing does. What the node can do it does at once, in the order

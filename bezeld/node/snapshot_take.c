@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define RECORD_EVERY CLOCK_S /* between two records of its progress */
 

@@ -11,8 +11,6 @@
 #include "base/log.h"
 #include "base/uuid.h"
 #include "collector/relay/relay_internal.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- agreeing ---------------------------------------------------------------------------------------------------- */

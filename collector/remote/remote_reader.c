@@ -5,7 +5,6 @@
 #include "collector/remote/remote_schemas.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct remote_reader {
     struct remote_link link;

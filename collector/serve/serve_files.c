@@ -9,7 +9,6 @@
 #include "mdr/run_file.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

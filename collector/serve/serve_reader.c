@@ -14,9 +14,6 @@
 #include "run/read/run_missing.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb_live.h"
-
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

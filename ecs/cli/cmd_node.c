@@ -16,8 +16,6 @@
 #include "ecs/course/inventory_file.h"
 #include "mdr/link/link.h"
 #include "mdr/message.h"
-
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,6 @@
 #include "ecs/cli/commands.h"
 #include "ecs/course/control_client.h"
 #include "mdr/message.h"
-
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

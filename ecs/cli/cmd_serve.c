@@ -5,7 +5,6 @@
 #include "ecs/course/rundir.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const char about[] =
     "Serves the records of a run, finished or growing, to consumers on this machine or others, until ctrl-C: "

@@ -12,7 +12,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static const char about[] =
     "Checks that the records of RUN are complete: each is stored, or counted as lost with its cause. Prints a "

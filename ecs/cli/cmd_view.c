@@ -3,8 +3,6 @@
 #include "ecs/cli/command_mirror.h"
 #include "ecs/cli/commands.h"
 
-#include <string.h>
-
 static const char about[] =
     "Shows a run in a browser, while it goes on or later: limits and their metrics, decisions, polling, the "
     "fields of records, spans of threads, messages, losses, and the records behind each of these. It prints the "

@@ -11,8 +11,6 @@
 #include "run/history/summary.h"
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
-
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/file.h"
 #include "base/inherited.h"
 #include "base/options.h"
 #include "base/ulimit.h"

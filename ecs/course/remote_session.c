@@ -7,7 +7,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 static BEZEL_PRINTF(2, 3) void end(struct remote_session *s, const char *format, ...)
 {

@@ -6,8 +6,6 @@
 #include "ecs/course/run_internal.h"
 #include "mdr/message.h"
 #include "run/rundb/rundb.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 /*

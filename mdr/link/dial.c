@@ -3,8 +3,6 @@
 #include "mdr/link/dial.h"
 
 #include "mdr/link/link_internal.h"
-
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>

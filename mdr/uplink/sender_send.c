@@ -7,8 +7,6 @@
 #include "base/log.h"
 #include "mdr/message.h"
 
-#include <string.h>
-
 enum {
     SENDER_COPY_BYTES = 2048,         /* shorter packets are copied, which is cheaper than counting their readers */
     SENDER_READ_BACK_BYTES = 1 << 20, /* from the spool in one step, while the rings wait */

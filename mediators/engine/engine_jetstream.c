@@ -15,7 +15,6 @@
 #include <inttypes.h>
 #include <nats/nats.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "mediators/foxglove/foxglove_clients.h"
-
-#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"

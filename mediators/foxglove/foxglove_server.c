@@ -14,8 +14,6 @@
 #include "run/read/run_reader.h"
 #include "run/rundb/rundb.h"
 #include "run/store/mirror_state.h"
-
-#include <inttypes.h>
 #include <stdio.h>
 
 enum { FRAMES = 8192, BATCH = 256 /* records between two looks for room; they are two frames each at most */ };

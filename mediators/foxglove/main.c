@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/exit_code.h"
 #include "base/inherited.h"
 #include "base/lifetime.h"
 #include "base/options.h"

@@ -10,8 +10,6 @@
 #include "mediators/metrics/run_metrics.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { STALE_STEPS = 3 }; /* sampling periods, plus MANAGER_EXPIRY, without a message: the node is unknown then */
 

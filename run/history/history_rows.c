@@ -8,7 +8,6 @@
 #include "run/rundb/rundb_sqlite.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { VALUES_MEMORY = 64 << 20 /* bytes for the times of all metrics */ };
 

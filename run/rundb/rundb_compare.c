@@ -4,9 +4,7 @@
 #include "run/rundb/rundb_sqlite.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /*

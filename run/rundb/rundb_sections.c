@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * The first section that is kept, of rows `section` at most that of theirs which is the latest: rundb_expire() leaves

@@ -23,9 +23,6 @@
  */
 #include "sensor/internal/internal.h"
 #include "sensor/shm/ring_writer.h"
-
-#include <limits.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -10,7 +10,6 @@
 #include "sensor/samplers/sampler_switches.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static struct sampler_process_state *find_place(struct samplers *s, const struct attached *at)
 {

@@ -9,10 +9,8 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static const uint8_t run_id[16] = "a run's identity";
 static uint64_t seed;

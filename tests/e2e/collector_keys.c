@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* A real collector with keys: admission, limits, and the cost of unidentified peers. */
-#include "base/file.h"
 #include "mdr/link/keyring.h"
 #include "mdr/link/shares.h"
 #include "mdr/message.h"
@@ -12,7 +11,6 @@
 #include "tests/lib/test.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>

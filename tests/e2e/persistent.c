@@ -13,7 +13,6 @@
 #include "tests/lib/key_pair.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
-#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>

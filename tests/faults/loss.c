@@ -11,8 +11,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     SUT_RINGS = 4,          /* of two processes of two threads */

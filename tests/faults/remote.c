@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "tests/faults/remote.h"
-
-#include "base/file.h"
 #include "tests/lib/namespaces.h"
 
 #include <errno.h>

@@ -11,7 +11,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static char dir[] = "/dev/shm/bezel-fuzz-mirror-XXXXXX", run[64], outside[64];

@@ -9,8 +9,6 @@
 #include "base/log.h"
 #include "run/verify/verify.h"
 #include "tests/fuzz/fuzz.h"
-
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

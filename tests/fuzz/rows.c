@@ -11,7 +11,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { PLAIN, JOINED, SECOND, COPIES };
 

@@ -16,7 +16,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { STROKE = 12, STROKES_MAX = 64, SLOTS = RING_SLOTS_MIN, RINGS = 2, RECORDS = 20, STREAMS = 64 };

@@ -11,7 +11,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 enum { RING = 2, PID = 4711 };
 

@@ -10,7 +10,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -11,7 +11,6 @@
 #include "tests/lib/test.h"
 
 #include <glob.h>
-#include <limits.h>
 
 static const char folder[] = "tests/golden/experiments/";
 

@@ -6,8 +6,6 @@
  * libraries. The counts are in the file $COUNT_CALLS: see tests/lib/count_calls.h.
  */
 #include "tests/lib/count_calls.h"
-
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>

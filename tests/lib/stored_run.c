@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 static unsigned index_of(const struct stored_run *r, uint64_t instance)
 {

@@ -8,7 +8,6 @@
 #include "tests/lib/text.h"
 
 #include <stdio.h>
-#include <string.h>
 
 REFERENCE_CODEC(mdr_entry)
 

@@ -15,7 +15,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { QUIET = 12, RINGS = QUIET + 1, EPOCHS = 20, POLLS = 60, FLOOD = 3000 };
 

@@ -9,8 +9,6 @@
 #include "tests/lib/grown_run.h"
 #include "tests/lib/test.h"
 
-#include <sys/stat.h>
-
 enum { PACKETS = 600, ROUNDS = 60, PAGE = 4096 + PACKET_HEADER_BYTES, LARGE = 250 };
 
 static struct grown g;

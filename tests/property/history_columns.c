@@ -7,7 +7,6 @@
 #include "tests/lib/test.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { MOST = 40000, ROOM = 20000, COLUMNS = 4096 };
 

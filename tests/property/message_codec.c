@@ -8,8 +8,6 @@
 #include "tests/lib/seed.h"
 #include "tests/lib/test.h"
 
-#include <string.h>
-
 REFERENCE_CODEC(mdr_message)
 
 enum { ROUNDS = 3000, MUTATIONS = 30000 };

@@ -9,8 +9,6 @@
 #include "tests/lib/test.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { ROUNDS = 20000, SAMPLES = 20 };
 

@@ -8,7 +8,6 @@
 #include "tests/lib/test.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { EVERY = 100000000, TEN_SECONDS = 100, BUDGET = 10, ROUNDS = 12, ROUNDS_LIGHT = 4 };
 

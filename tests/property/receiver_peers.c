@@ -8,8 +8,6 @@
 #include "tests/lib/seed.h"
 #include "tests/lib/test.h"
 
-#include <string.h>
-
 enum { NODES = 24, LIMIT = 16, STEPS = 100000 };
 
 static uint64_t seed;

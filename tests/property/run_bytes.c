@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { FILES = 64, ROUNDS = 40, ROUNDS_LIGHT = 12, LONGEST = 16 << 20 };
 

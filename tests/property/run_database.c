@@ -10,9 +10,7 @@
 #include "tests/lib/test.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct run_reader *open_reader(const char *run, const struct record_filter *f)
 {

@@ -20,8 +20,6 @@
 #include "tests/lib/test.h"
 
 #include <math.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { STEPS = 1500, RINGS = 2, SAID = 2048 };
 

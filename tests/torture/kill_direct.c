@@ -12,8 +12,6 @@
 #include "tests/lib/step.h"
 #include "tests/lib/test.h"
 #include "tests/lib/window_model.h"
-
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>

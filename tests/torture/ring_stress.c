@@ -12,7 +12,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 
 enum { SLOTS = RING_SLOTS_MIN, ASPECTS = 3, BEFORE_OVERFLOW = 200 * RING_SLOT_BYTES, FIRST_ORDINALS = 17 };
 

@@ -6,8 +6,6 @@
 #include "tests/lib/interval_aspect.h"
 #include "tests/lib/test.h"
 
-#include <string.h>
-
 enum { WORKER = 1, MAKE, FIELDS = 9 };
 
 static const char *strings[] = {"worker", "make"};

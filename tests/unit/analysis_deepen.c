@@ -10,7 +10,6 @@
 #include "tests/lib/test.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { RUNS = 2000, ASPECTS = 12, SECONDS = 200 };
 

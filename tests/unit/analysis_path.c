@@ -9,9 +9,6 @@
 #include "tests/lib/activity_scene.h"
 #include "tests/lib/test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define MS INT64_C(1000000)
 
 static struct activity a;

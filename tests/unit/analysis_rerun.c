@@ -10,7 +10,6 @@
 #include "tests/lib/test.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { THREADS = 9, STEPS = 64, MESSAGES = 16 };

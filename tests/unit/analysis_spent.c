@@ -10,7 +10,6 @@
 #include "tests/lib/test.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MS INT64_C(1000000)

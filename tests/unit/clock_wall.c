@@ -7,7 +7,6 @@
 #include "tests/lib/test.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/timex.h>
 
 static struct timex kernel; /* what it says */

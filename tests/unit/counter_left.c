@@ -11,7 +11,6 @@
 #include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -8,8 +8,6 @@
 #include "mdr/parts.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/test.h"
-
-#include <string.h>
 #include <unistd.h>
 
 struct counts {

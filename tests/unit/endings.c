@@ -8,7 +8,6 @@
 #include "tests/lib/test.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -8,7 +8,6 @@
 #include "tests/lib/test.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { RECORDS = 3, LOST = 5 };
 

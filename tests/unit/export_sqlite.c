@@ -5,8 +5,6 @@
 #include "tests/lib/test.h"
 
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct model_node node = {.name = "studio"};
 static struct model_process first = {.node = &node, .name = "first", .pid = 1};

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct exposition_family gauge = {"size", EXPOSITION_GAUGE, NULL, "a \"size\"\nof\\it"},
                                       states = {"state", EXPOSITION_STATES, NULL, "."},

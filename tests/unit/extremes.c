@@ -17,8 +17,6 @@
 #include "views/page/run_view.h"
 #include "views/report/report.h"
 #include "views/top/top_source.h"
-
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

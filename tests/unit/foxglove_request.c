@@ -4,7 +4,6 @@
 #include "tests/lib/test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct foxglove_request q;

@@ -8,8 +8,6 @@
 #include "tests/lib/policy_arrays.h"
 #include "tests/lib/test.h"
 
-#include <math.h>
-
 enum { EVERY = 100 * 1000000, SETTLING = 1300 * 1000000 /* of a window of 1 s */ };
 
 static struct policy_state s = {.members = members};

@@ -11,8 +11,6 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { NODE = 7, UNKNOWN = 0, HELD = 1, VIOLATED = 2, MOST = 1 << 13 }; /* row of the second node */
 

@@ -8,8 +8,6 @@
 #include "tests/lib/test.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define NOW (INT64_C(1000) * CLOCK_S)

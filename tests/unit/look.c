@@ -11,7 +11,6 @@
 #include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 BEZEL_ASPECT(seen, (int64, a, "1"));
 

@@ -8,7 +8,6 @@
 #include "tests/lib/test.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define START (1000 * CLOCK_S)
 

@@ -19,8 +19,6 @@
 #include "tests/lib/serve_process.h"
 #include "tests/lib/stored_run.h"
 #include "tests/lib/test.h"
-
-#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>

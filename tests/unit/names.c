@@ -3,8 +3,6 @@
 /* Names of the file that nothing in the run has: which one is told, with which sentence, and when none is. */
 #include "run/verdict/names.h"
 #include "tests/lib/test.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 enum { PROCESSES = 3 };

@@ -18,7 +18,6 @@
 #include "tests/lib/test.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static struct experiment *experiment;
 

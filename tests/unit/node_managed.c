@@ -12,8 +12,6 @@
 #include "tests/lib/opened_node.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
-
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
 #include "tests/lib/test.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

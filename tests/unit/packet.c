@@ -6,8 +6,6 @@
 #include "tests/lib/samples.h"
 #include "tests/lib/test.h"
 
-#include <string.h>
-
 /* Offsets in the header, as docs/WIRE.md has them; and of the sample's records. */
 enum {
     BEGIN = 24,

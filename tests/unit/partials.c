@@ -9,9 +9,6 @@
 #include "tests/lib/one_record.h"
 #include "tests/lib/test.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 enum { RATE, LATENCY, STORED, STORED_MOST, LOST, METRICS, CPU = METRICS, LIMITS };
 
 #define START (100 * CLOCK_S)

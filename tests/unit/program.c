@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 TEST(a_path_is_joined_as_it_is)

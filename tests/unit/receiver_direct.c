@@ -13,7 +13,6 @@
 #include "tests/lib/test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -6,7 +6,6 @@
 #include "tests/lib/test.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SHOWN = 1, WORK = 2, FRAME = 0, LATENCY = 1, KIND = 2, CODEC = 3, DURATION = 0 };

@@ -8,7 +8,6 @@
 #include "tests/lib/test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { SENT = 1, RECEIVED = 2, OTHER = 3 };
 

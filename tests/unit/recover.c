@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { RINGS = 2, PACKETS = 12, STORED = 14 /* of both rings */ };

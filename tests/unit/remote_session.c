@@ -13,7 +13,6 @@
 #include "tests/lib/test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static int64_t standing; /* the time at which the clock stands; 0: it goes */
 

@@ -6,8 +6,6 @@
 #include "run/rundb/rundb.h"
 #include "tests/lib/test.h"
 #include "tests/lib/written_report.h"
-
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>

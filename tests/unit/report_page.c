@@ -5,7 +5,6 @@
 #include "tests/lib/written_report.h"
 
 #include <float.h>
-#include <limits.h>
 #include <string.h>
 
 static void write_html(const struct report *r, FILE *out)

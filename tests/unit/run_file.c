@@ -5,7 +5,6 @@
 #include "tests/lib/test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 TEST(files_of_a_run_are_accepted)
 {

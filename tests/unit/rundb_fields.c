@@ -13,8 +13,6 @@
 #include "tests/lib/test.h"
 
 #include <limits.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

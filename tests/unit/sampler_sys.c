@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define THERMAL "/sys/class/thermal"
 #define CPUFREQ "/sys/devices/system/cpu/cpufreq"

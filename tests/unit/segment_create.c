@@ -14,8 +14,6 @@
 #include "tests/lib/namespaces.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
-
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* How the ways of reserving memory fail, in their order; 0: not at all. `asked` counts what was tried. */

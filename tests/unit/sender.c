@@ -14,7 +14,6 @@
 #include "tests/lib/test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>

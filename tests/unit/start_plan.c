@@ -4,9 +4,6 @@
 #include "base/clock.h"
 #include "tests/lib/test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static struct experiment *e;
 static struct start_plan plan;
 

@@ -8,7 +8,6 @@
 #include "tests/lib/test.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct statistic *fresh(enum statistic_kind kind, double share)

@@ -7,8 +7,6 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "tests/lib/test.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 #define AHEAD (1700000000 * CLOCK_S)

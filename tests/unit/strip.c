@@ -7,8 +7,6 @@
 #include "tests/lib/seed.h"
 #include "tests/lib/test.h"
 
-#include <string.h>
-
 static struct strip strip;
 
 static void add(int64_t begin, int64_t end, int64_t off, int64_t least, int64_t most)

@@ -3,7 +3,6 @@
 #include "views/top/top_state.h"
 #include "base/clock.h"
 #include "tests/lib/test.h"
-#include "views/top/top_table.h"
 
 #include <string.h>
 

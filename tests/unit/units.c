@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/test.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 static int64_t duration(const char *text)

@@ -26,7 +26,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 BEZEL_ASPECT(plain, (int64, number, "1"));

@@ -4,8 +4,6 @@
 #include "base/uuid.h"
 #include "tests/lib/test.h"
 
-#include <string.h>
-
 TEST(a_uuid_is_read)
 {
     static const uint8_t expected[16] = {0xb0, 0xe1, 0xd2, 0xc3, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0xbe, 0xef};

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 
 /* What a verdict makes of records that no books of their aspect count. */
-#include "base/clock.h"
 #include "run/verdict/verdict.h"
 #include "tests/lib/sample_run.h"
 #include "tests/lib/test.h"

@@ -8,9 +8,6 @@
 #include "tests/lib/stored_run.h"
 #include "tests/lib/test.h"
 #include "views/why/why.h"
-
-#include <limits.h>
-#include <string.h>
 #include <sys/stat.h>
 
 enum { MS = 1000000, RAN = 10 * MS, AGE = 100 * MS, INTERVALS = 200 };

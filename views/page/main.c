@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/exit_code.h"
-#include "base/file.h"
 #include "base/inherited.h"
 #include "base/lifetime.h"
 #include "base/options.h"

@@ -7,7 +7,6 @@
 #include "views/report/report.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { START_UPDATES = 8 }; /* the run's start is read again after so many updates */
 

@@ -17,7 +17,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     RECORDS_MOST = 200,

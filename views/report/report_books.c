@@ -4,8 +4,6 @@
 #include "views/report/report.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 static bool is_shown(const struct report *r, const struct verdict_loss *l)
 {

@@ -6,7 +6,6 @@
 #include "views/report/report.h"
 
 #include <math.h>
-#include <string.h>
 
 static bool is_running(const struct report *r)
 {

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- The rows of one snapshot, one for each node ----------------------------------------------------------------- */
 

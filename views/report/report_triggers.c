@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "views/report/report.h"
-
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

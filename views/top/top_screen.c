@@ -6,8 +6,6 @@
 #include "base/near.h"
 #include "base/plain.h"
 #include "views/top/top_table.h"
-
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,6 @@
  * Instances that no record ends, as those of a program that hangs: a span that is open, and the time since the last
  * record of whatever has stopped to make them. The spans that are open say what threads are in meanwhile.
  */
-#include "base/plain.h"
 #include "views/why/why_internal.h"
 
 #include <fnmatch.h>

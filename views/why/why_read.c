@@ -11,8 +11,6 @@
 #include "metric/interval_late.h"
 #include "run/model/interval_records.h"
 #include "views/why/why_internal.h"
-
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
