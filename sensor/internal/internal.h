@@ -10,7 +10,8 @@
  *
  * One lock guards declarations and interned strings. Signals are blocked while it is held, so that a handler can
  * neither wait for it in the thread that holds it, nor jump out of it. Code of the program may run under the lock: its
- * own read() and the like, or a preloaded library's, and handlers of a fork. If such code records an aspect that is not
+ * own read() and the like, or a preloaded library's, and handlers of a fork. What such a read() records is libbezel's
+ * doing, not the program's: it is left out, and not counted. If a handler of a fork records an aspect that is not
  * declared yet, the record is counted as lost. The write path and the claim of a ring need no lock.
  */
 #ifndef BEZEL_SENSOR_INTERNAL_INTERNAL_H
@@ -36,7 +37,8 @@ struct sensor_thread {
     uint32_t ring[SENSOR_LEVELS]; /* number of the ring of each level that has one */
     uint32_t released_seen;       /* `released` of the process when no ring was free */
     bool refused : 1;             /* no ring was free at `released_seen` */
-    bool inside : 1;              /* it holds the lock, or waits for it */
+    bool inside : 1;              /* it holds the lock, or waits for it, or claims a ring */
+    bool forks : 1;               /* it holds the lock for a fork, whose handlers are the program's */
     bool hooked;                  /* sensor_thread_end() will be called */
     uint8_t endings;              /* how many times it was called */
     uint8_t stale;                /* levels, by bit, whose ring was the parent's, and is now memory without use */

@@ -42,7 +42,7 @@ void sensor_lock(sigset_t *mask)
 void sensor_unlock(const sigset_t *mask)
 {
     pthread_mutex_unlock(&sensor_process.lock);
-    sensor_thread.inside = false;
+    sensor_thread.inside = sensor_thread.forks = false;
     sensor_unblock(mask);
 }
 
@@ -98,6 +98,7 @@ static void fork_prepare(void)
 {
     sigset_t mask;
     sensor_lock(&mask);
+    sensor_thread.forks = true;
     fork_mask = mask;
 }
 

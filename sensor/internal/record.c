@@ -125,6 +125,8 @@ static void write_record(struct bezel_writer *w, const struct bezel_aspect *aspe
 static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum bezel_time time, uint64_t given,
                  uintptr_t here)
 {
+    if (sensor_thread.inside && !sensor_thread.forks)
+        return; /* libbezel itself called the function that records; signals are blocked meanwhile */
     uint32_t level = enter_level(here);
     uint32_t wanted = declare_and_ask(aspect);
     if (level == SENSOR_LEVELS) {

@@ -167,7 +167,10 @@ int sensor_claim(uint32_t level)
 {
     sigset_t mask;
     sensor_block(&mask); /* a handler must not find a ring half claimed, nor jump out of a claim */
+    bool inside = sensor_thread.inside;
+    sensor_thread.inside = true;
     int err = claim(level);
+    sensor_thread.inside = inside;
     sensor_unblock(&mask);
     return err;
 }
