@@ -264,29 +264,28 @@ static int64_t longest_stored(const struct summary *s, const struct builtin_open
 }
 
 /*
- * Whether `o` ended, and before the run began to end: one that ended behind that was open until then. Its end was seen
- * up to a second late, and it was no longer than the longest that is stored.
+ * Whether `o` was not open when the run began to end: it began behind that, or ended before. One that ended behind that
+ * was open until then. Its end was seen up to a second late, and it was no longer than the longest that is stored.
  */
-static bool is_over(const struct summary *s, const struct builtin_open *o)
+static bool is_outside(const struct summary *s, const struct builtin_open *o)
 {
     int64_t ended = summary_ended(s);
-    if (o->state != OPEN_ENDED)
-        return false;
     if (ended == 0 || o->since <= 0 || o->node >= s->node_count)
-        return true;
+        return o->state == OPEN_ENDED;
     const struct run_clock *clock = &s->nodes[o->node].run_clock;
-    return run_clock_at(clock, o->at).ns < ended ||
-           run_clock_at(clock, saturate_add(o->since, longest_stored(s, o))).ns < ended;
+    bool ended_before = run_clock_at(clock, o->at).ns < ended ||
+                        run_clock_at(clock, saturate_add(o->since, longest_stored(s, o))).ns < ended;
+    return run_clock_at(clock, o->since).ns >= ended || (o->state == OPEN_ENDED && ended_before);
 }
 
-/* The last span of each place is there, or none if it is over. */
+/* The last span of each place is there, or none if it was not open at the run's end. */
 static void load_open_spans(struct summary_loading *l)
 {
     struct summary *s = &l->summary;
     size_t kept = 0;
     summary_rows(l, open_query, BUILTIN_OPEN, &s->open_spans, &s->open_count);
     for (size_t i = 0; i < s->open_count; i++)
-        if (!is_over(s, &s->open_spans[i]))
+        if (!is_outside(s, &s->open_spans[i]))
             s->open_spans[kept++] = s->open_spans[i];
     s->open_count = kept;
 }

@@ -300,15 +300,17 @@ TEST_WITH(scratch_begin, scratch_end, a_violation_that_is_open_lasts_as_long_as_
     summary_free(s);
 }
 
-/* The run began to end at 10000. A wait began at 4000, and was seen to have an end later; the longest is stored. */
+/* The run began to end at 10000. A wait began `since`, and was seen to have an end later; the longest is stored. */
 TEST_WITH(scratch_begin, scratch_end, a_wait_that_ended_after_the_run_began_to_end_was_open_until_then)
 {
     static const struct {
-        int ended, seen, longest, state;
+        int ended, since, seen, longest, state;
         bool open;
-    } cases[] = {{10000, 10500, 6200, OPEN_ENDED, true},  {10000, 9900, 6200, OPEN_ENDED, false},
-                 {10000, 10500, 5900, OPEN_ENDED, false}, {10000, 10500, 5900, OPEN_LEFT, true},
-                 {0, 10500, 6200, OPEN_ENDED, false},     {0, 9900, 0, OPEN_NOW, true}};
+    } cases[] = {{10000, 4000, 10500, 6200, OPEN_ENDED, true},   {10000, 4000, 9900, 6200, OPEN_ENDED, false},
+                 {10000, 4000, 10500, 5900, OPEN_ENDED, false},  {10000, 4000, 10500, 5900, OPEN_LEFT, true},
+                 {10000, 9999, 10500, 5900, OPEN_LEFT, true},    {10000, 10027, 10200, 5900, OPEN_LEFT, false},
+                 {10000, 10027, 10200, 5900, OPEN_ENDED, false}, {10000, 10027, 10200, 5900, OPEN_NOW, false},
+                 {0, 4000, 10500, 6200, OPEN_ENDED, false},      {0, 4000, 9900, 0, OPEN_NOW, true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[2048];
         snprintf(text, sizeof text,
@@ -317,8 +319,8 @@ TEST_WITH(scratch_begin, scratch_end, a_wait_that_ended_after_the_run_began_to_e
                               "INSERT INTO books VALUES(1, 1, 'grab', 0, 9, 0, 0, 0, 0, 0, 9, 1000, 10200);"
                               "INSERT INTO fields VALUES(1, 1, 0, 'duration', 'ns', 9, 0, 9, 1, 1, 1, %d, 1, 1);"
                               "INSERT INTO open_spans VALUES(1, 5000, 'server', 1, 0, 7, 'grab', 'lock', 4000, 0, 0),"
-                              " (1, %d, 'server', 1, 0, 7, 'grab', 'lock', 4000, %d, 0)",
-                 cases[i].ended, cases[i].longest, cases[i].seen, cases[i].state);
+                              " (1, %d, 'server', 1, 0, 7, 'grab', 'lock', %d, %d, 0)",
+                 cases[i].ended, cases[i].longest, cases[i].seen, cases[i].since, cases[i].state);
         struct summary *s = load(text);
         assert_non_null(s);
         if (s->open_count != cases[i].open)
