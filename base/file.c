@@ -33,13 +33,11 @@ static int make_dir(const char *path, mode_t mode)
     return made;
 }
 
-int file_make_dirs(const char *path, mode_t mode)
+/* Apart, as the stack of a program's thread may be too small for it. */
+static __attribute__((noinline)) int make_each(const char *path, mode_t mode)
 {
     char part[PATH_MAX];
-    size_t n = strlen(path);
-    if (n >= sizeof part)
-        return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    memcpy(part, path, n + 1);
+    memcpy(part, path, strlen(path) + 1);
     for (char *p = part + 1;; p++) {
         if (*p != '/' && *p != '\0')
             continue;
@@ -49,9 +47,20 @@ int file_make_dirs(const char *path, mode_t mode)
             return err_from_errno(errno);
         *p = end;
         if (end == '\0')
-            break;
+            return 0;
     }
+}
+
+int file_make_dirs(const char *path, mode_t mode)
+{
     struct stat st;
+    int err = 0;
+    if (strlen(path) >= PATH_MAX)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
+    if (make_dir(path, mode) != 0 && errno != EEXIST)
+        err = errno == ENOENT ? make_each(path, mode) : err_from_errno(errno);
+    if (err)
+        return err;
     if (stat(path, &st) != 0)
         return err_from_errno(errno);
     if (!S_ISDIR(st.st_mode))

@@ -60,18 +60,6 @@ static bool judge(struct folder *f, const struct stat *st, bool standard)
     return f->why[0] == '\0';
 }
 
-/* A slash at the end would follow a symbolic link. */
-static int copy_path(char to[PATH_MAX], const char *path)
-{
-    size_t n = strlen(path);
-    if (n >= PATH_MAX)
-        return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    memcpy(to, path, n + 1);
-    while (n > 1 && (to[n - 1] == '/' || (to[n - 1] == '.' && to[n - 2] == '/')))
-        to[--n] = '\0';
-    return 0;
-}
-
 static int take(int fd, struct folder *f, bool standard)
 {
     struct stat st;
@@ -95,12 +83,31 @@ int folder_take(int fd, const char *path, struct folder *f)
     return take(fd, f, false);
 }
 
-int folder_open(const char *path, struct folder *f)
+static int open_named(const char *name, struct folder *f)
+{
+    return take(open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC), f, is_default(name));
+}
+
+/* `path` without what follows its first `n` bytes. Apart, as the stack of a program's thread may be too small for it.
+ */
+static __attribute__((noinline)) int open_cut(const char *path, size_t n, struct folder *f)
 {
     char name[PATH_MAX];
+    memcpy(name, path, n);
+    name[n] = '\0';
+    return open_named(name, f);
+}
+
+/* A slash at the end would follow a symbolic link. */
+int folder_open(const char *path, struct folder *f)
+{
+    size_t n = strlen(path);
     *f = (struct folder){.path = path, .fd = -1};
-    int err = copy_path(name, path);
-    return err ? err : take(open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC), f, is_default(name));
+    if (n >= PATH_MAX)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
+    while (n > 1 && (path[n - 1] == '/' || (path[n - 1] == '.' && path[n - 2] == '/')))
+        n--;
+    return path[n] ? open_cut(path, n, f) : open_named(path, f);
 }
 
 int folder_make(const char *path, struct folder *f)

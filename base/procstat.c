@@ -10,7 +10,7 @@
 
 bool procstat_read(pid_t pid, struct procstat *p)
 {
-    char path[64], text[1024], state;
+    char path[64], text[512], state;
     int parent, group, session;
     long threads;
     unsigned long long start;

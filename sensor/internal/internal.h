@@ -122,6 +122,12 @@ bool sensor_hook(void);
 void sensor_find_home(void);
 
 /**
+ * The folder of segments (BEZEL_DIR). Under the lock, which guards the text: the stack of a thread or handler may be
+ * too small for a path.
+ */
+const char *sensor_dir(void);
+
+/**
  * Makes the segment if there is none. False if there can be none, or not yet: this is a child of vfork(), and the
  * process whose memory it shares has none. Under the lock.
  */

@@ -161,9 +161,15 @@ bool sensor_hook(void)
 
 /* ---- Segment ----------------------------------------------------------------------------------------------------- */
 
+const char *sensor_dir(void)
+{
+    static char dir[PATH_MAX];
+    file_bezel_dir(dir, sizeof dir);
+    return dir;
+}
+
 bool sensor_open(void)
 {
-    char dir[PATH_MAX];
     if (sensor_process.own.segment || sensor_process.failed ||
         !atomic_load_explicit(&sensor_process.loaded, memory_order_relaxed)) /* relaxed: under the lock */
         return sensor_process.own.segment != NULL;
@@ -172,20 +178,19 @@ bool sensor_open(void)
                  "it shares the memory of another process, as after vfork(2), which has recorded nothing yet");
         return false;
     }
-    file_bezel_dir(dir, sizeof dir);
     sensor_process.failed = true;
     if (!sensor_hook())
         snprintf(sensor_process.own.why_not, sizeof sensor_process.own.why_not,
                  "cannot install the hooks for forks and ends of threads");
     else {
         sensor_process.own.user_frequency = sensor_user_frequency();
-        sensor_process.failed = !segment_create(&sensor_process.own, dir);
+        sensor_process.failed = !segment_create(&sensor_process.own, sensor_dir());
     }
     if (!sensor_process.failed) {
         sensor_process.pid = getpid();
         bezel_clock_is_counter = sensor_process.own.clock == SEGMENT_CLOCK_COUNTER;
         sensor_strings_inherit();
-        sensor_unobserved_made(dir);
+        sensor_unobserved_made(sensor_dir());
     }
     return !sensor_process.failed;
 }

@@ -23,7 +23,6 @@
 #include "sensor/internal/internal.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -45,12 +44,10 @@ static struct {
 
 void sensor_unobserved_prepare(void)
 {
-    char dir[PATH_MAX];
     if (word.looked)
         return;
     word.looked = true;
-    file_bezel_dir(dir, sizeof dir);
-    word.doorbell = segment_map_doorbell(dir);
+    word.doorbell = segment_map_doorbell(sensor_dir());
     if (word.doorbell)
         return;
     word.launcher = segment_find_launcher();
@@ -84,9 +81,7 @@ static bool count_in_parent(const char *why)
 
 static bool count_in_doorbell(const char *why)
 {
-    char dir[PATH_MAX];
-    file_bezel_dir(dir, sizeof dir);
-    struct doorbell *doorbell = segment_map_doorbell(dir);
+    struct doorbell *doorbell = segment_map_doorbell(sensor_dir());
     bool counted = doorbell && segment_refuse(doorbell, why);
     if (doorbell)
         munmap(doorbell, sizeof *doorbell);

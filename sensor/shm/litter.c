@@ -135,7 +135,7 @@ bool litter_remove_marks(int folder, const char *file)
  * such entries among the first LITTER_LISTED. */
 static uint32_t look(const struct folder *folder, int entries, uint32_t from, uint32_t looks, time_t read_last)
 {
-    _Alignas(struct entry) char buffer[2048];
+    _Alignas(struct entry) char buffer[1024];
     uint32_t seen = 0, listed = 0;
     for (long n; listed < LITTER_LISTED && (n = syscall(SYS_getdents64, entries, buffer, sizeof buffer)) > 0;) {
         for (long at = 0; at < n; listed++) {

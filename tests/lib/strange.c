@@ -3,11 +3,13 @@
 
 /*
  * A system under test that does what samplers do not expect: strange WAY COUNT. It records `odd` COUNT times, and says
- * so. brief: each record is of a thread of its own, that lives for some 1 ms. closes: after the first record it closes
- * all descriptors but the standard ones. hidden: it is a process that another one without rights must not look into.
+ * so. brief: each record is of a thread of its own, with the smallest stack there is, that lives for some 1 ms. closes:
+ * after the first record it closes all descriptors but the standard ones. hidden: it is a process that another one
+ * without rights must not look into.
  */
 #include <bezel/sensor.h>
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,7 +32,9 @@ static void *record(void *number)
 static bool record_in_a_thread(long *number)
 {
     pthread_t thread;
-    return pthread_create(&thread, NULL, record, number) == 0 && pthread_join(thread, NULL) == 0;
+    pthread_attr_t attr;
+    return pthread_attr_init(&attr) == 0 && pthread_attr_setstacksize(&attr, (size_t)PTHREAD_STACK_MIN) == 0 &&
+           pthread_create(&thread, &attr, record, number) == 0 && pthread_join(thread, NULL) == 0;
 }
 
 int main(int argc, char **argv)
