@@ -25,17 +25,59 @@ static double worse(const struct experiment *e, int64_t limit, double a, double 
     return at_least ? fmin(a, b) : fmax(a, b); /* both pass over NaN */
 }
 
-/* The gap of limit `l` that ends with the first observation of the next life. */
-static struct history_gap *gap_behind(struct summary *s, const struct builtin_limit *l)
+/* The first instant behind gap `g`: what is behind it may belong to the gap, and is counted all the same. */
+static int64_t goes_on_at(const struct history_gap *g)
+{
+    return g->end - g->again;
+}
+
+/* The gap before the life that has row `later`, where it is behind row `into`; NULL: there is none. */
+static struct history_gap *gap_before(struct summary *s, const struct builtin_limit *into,
+                                      const struct builtin_limit *later)
 {
     struct history_gap *found = NULL;
     for (size_t i = 0; i < s->gap_count; i++) {
         struct history_gap *g = &s->gaps[i];
-        bool is_its = g->restarted && g->node == l->node && g->limit == l->limit && g->end > l->at;
-        if (is_its && (!found || g->end < found->end))
+        bool is_its = g->restarted && g->node == later->node && g->limit == later->limit && goes_on_at(g) > into->at &&
+                      goes_on_at(g) <= later->at;
+        if (is_its && (!found || goes_on_at(g) > goes_on_at(found)))
             found = g;
     }
     return found;
+}
+
+/*
+ * No row counts the time from row `into`, or from the first gap where its `at` is 0, to the first instant of the life
+ * of row `later`: the life of `into` may have gone on, and lives between them may have observed the limit, and have no
+ * row. The gaps of that time become one. Returns how much of it no row counts.
+ */
+static int64_t join_gaps(struct summary *s, const struct builtin_limit *into, const struct builtin_limit *later)
+{
+    const struct history_gap *last = gap_before(s, into, later);
+    if (!last)
+        return 0;
+    struct history_gap all = *last, *place = NULL;
+    size_t kept = 0;
+    all.begin = into->at > 0 ? into->at : all.begin;
+    for (size_t i = 0; i < s->gap_count; i++) {
+        struct history_gap g = s->gaps[i];
+        bool goes_in =
+            g.node == all.node && g.limit == all.limit && g.end > into->at && goes_on_at(&g) <= goes_on_at(&all);
+        if (goes_in && g.begin < into->at && (!g.restarted || goes_on_at(&g) <= into->at)) { /* it reaches in */
+            g.again = saturate_most(0, g.again - (g.end - into->at));
+            g.end = into->at;
+            goes_in = false;
+        }
+        if (goes_in && into->at == 0)
+            all.begin = saturate_least(all.begin, g.begin);
+        if (&s->gaps[i] == last)
+            place = &s->gaps[kept++];
+        else if (!goes_in)
+            s->gaps[kept++] = g;
+    }
+    *place = all;
+    s->gap_count = kept;
+    return saturate_most(0, goes_on_at(&all) - all.begin);
 }
 
 /* Adds a later life to *into, or to none, where `at` is 0. What that counted is stored up to the time of its row. */
@@ -43,12 +85,7 @@ static void join_life(struct summary *s, const struct experiment *e, struct buil
                       const struct builtin_limit *later)
 {
     struct builtin_limit sum = *later;
-    struct history_gap *gap = gap_behind(s, into);
-    int64_t between = 0;
-    if (gap && (into->at > 0 || gap->end <= later->at)) {
-        gap->begin = into->at > 0 ? into->at : gap->begin;
-        between = saturate_most(0, gap->end - gap->begin - gap->again);
-    }
+    int64_t between = join_gaps(s, into, later);
     sum.worst = worse(e, into->limit, into->worst, later->worst);
     sum.settling = saturate_add(into->settling, later->settling);
     sum.held = saturate_add(into->held, later->held);
@@ -57,6 +94,15 @@ static void join_life(struct summary *s, const struct experiment *e, struct buil
     sum.unjudged = saturate_add(saturate_add(into->unjudged, later->unjudged), between);
     sum.last_violated = later->last_violated ? later->last_violated : into->last_violated;
     *into = sum;
+}
+
+/* Lives behind the last one that has a row have none: up to their last gap the row goes on, and that is not judged. */
+static void join_end(struct summary *s, struct builtin_limit *row)
+{
+    int64_t more = join_gaps(s, row, &(struct builtin_limit){.node = row->node, .limit = row->limit, .at = INT64_MAX});
+    row->at = saturate_add(row->at, more);
+    row->unknown = saturate_add(row->unknown, more);
+    row->unjudged = saturate_add(row->unjudged, more);
 }
 
 void rejudge_join(struct summary *s, const struct experiment *e)
@@ -72,6 +118,9 @@ void rejudge_join(struct summary *s, const struct experiment *e)
             join_life(s, e, &s->limits[kept - 1], &l);
     }
     s->limit_count = kept;
+    for (size_t i = 0; i < kept; i++)
+        if (s->limits[i].epoch == 0)
+            join_end(s, &s->limits[i]);
 }
 
 /* ---- limits of another file -------------------------------------------------------------------------------------- */
