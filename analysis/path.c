@@ -84,8 +84,8 @@ enum path_class path_wait_class(const struct activity_wait *x, enum activity_rea
 }
 
 /*
- * What is not known of a time in which a wait says what the thread waited for is that. But a timer is on time: without
- * switches nobody knows how much of the wait the thread was ready again, or stopped.
+ * What is not known of a time in which a wait says what the thread waited for is that. Without switches nobody knows
+ * how much of the wait the thread was ready again, or stopped: it is that at most; and a timer is on time.
  */
 static void put_reason(struct path_piece *p, enum activity_reason reason)
 {
@@ -97,7 +97,7 @@ static void put_reason(struct path_piece *p, enum activity_reason reason)
     if (p->is != PATH_UNKNOWN || !open || is == PATH_UNKNOWN)
         return;
     p->is = is;
-    p->why = PATH_KNOWN;
+    p->why = p->why == PATH_NO_SWITCHES ? PATH_NO_SWITCHES : PATH_KNOWN;
 }
 
 /* The same in as many pieces as there are changes of the innermost span, and of who had the CPU. */

@@ -56,7 +56,8 @@ enum path_why {
 struct path_piece {
     int64_t from, until;
     enum path_class is;
-    enum path_why why; /* of PATH_UNKNOWN; else PATH_KNOWN, or of PATH_READY PATH_BETWEEN */
+    enum path_why why; /* of PATH_UNKNOWN; else PATH_KNOWN, or of PATH_READY PATH_BETWEEN; of PATH_LOCK and PATH_IO
+                          PATH_NO_SWITCHES: at most, as it may have been ready or stopped for some of it */
     uint32_t thread;   /* an index in activity.threads */
     uint32_t span;     /* the innermost one that the thread was in, an index in activity.names; ACTIVITY_NONE */
     uint32_t peer;     /* of PATH_MESSAGE the thread that sent it; else ACTIVITY_NONE */

@@ -92,11 +92,17 @@ static bool is_at(const struct search *s, const struct search_node *n, size_t t)
            (n->place < SEARCH_SPAN || s->terms->terms[t].span == s->terms->terms[n->term].span);
 }
 
+/* Whether term `t` is of its class at most: it may have been ready, or stopped, all the time. */
+static bool is_at_most(const struct slow_term *t)
+{
+    return t->why == PATH_NO_SWITCHES && (t->is == PATH_LOCK || t->is == PATH_IO);
+}
+
 /* Whether the hypothesis is about term `t`. */
 static bool is_about(const struct search *s, const struct search_node *n, size_t t)
 {
     return s->terms->terms[t].is == whys[n->why].is && is_at(s, n, t) &&
-           (!n->with || s->of[t].with == s->of[n->term].with);
+           (!n->with || s->of[t].with == s->of[n->term].with) && !is_at_most(&s->terms->terms[t]);
 }
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
@@ -104,12 +110,16 @@ static bool is_about(const struct search *s, const struct search_node *n, size_t
 /*
  * Whether term `t`, of which not all is known, may be what the hypothesis is about. A wait may be for a message whose
  * sender would have been explained in turn, so it may be of any class anywhere; one that a timer or a device ended is
- * not. A thread that was ready while nobody knows who had the CPU may have waited for the monitor.
+ * not. A thread that was ready while nobody knows who had the CPU may have waited for the monitor; one that waited
+ * without switches, for any.
  */
 static bool may_be(const struct search *s, const struct search_node *n, size_t t)
 {
     const struct slow_term *is = &s->terms->terms[t];
     enum path_class class = whys[n->why].is;
+    if (is_at_most(is))
+        return (class == is->is || class == PATH_READY || class == PATH_MONITOR || class == PATH_STOPPED) &&
+               is_at(s, n, t);
     if (is->is == PATH_READY)
         return class == PATH_MONITOR && is->by == ACTIVITY_NONE && is_at(s, n, t);
     if (is->is != PATH_UNKNOWN)

@@ -348,6 +348,24 @@ TEST(test_a_time_that_is_missing)
     }
 }
 
+/* A wait is known by what the program says: for a lock at most so long, as its thread may have been ready, or stopped.
+ */
+TEST(test_a_wait_without_switches_is_not_proven)
+{
+    assert_int_equal(activity_init(&a, NULL, 0), 0);
+    program = add_thread("desk", "program");
+    now = ROUND;
+    add_span("table", 0, ROUND, ACTIVITY_FOR_LOCK);
+    search(0);
+    for (size_t i = 0; i < s.count; i++) {
+        enum search_why why = s.nodes[i].why;
+        bool may = why == SEARCH_LOCK || why == SEARCH_READY || why == SEARCH_MONITOR || why == SEARCH_STOPPED;
+        assert_int_equal(s.nodes[i].is, may ? SEARCH_OPEN : SEARCH_FALSE);
+        assert_true(s.nodes[i].least == 0 && fabs(s.nodes[i].most - may) < 0.01);
+    }
+    end();
+}
+
 /* Without switches everything may be true, and nothing is. */
 TEST(test_nothing_is_known_without_switches)
 {

@@ -28,12 +28,12 @@ static void BEZEL_PRINTF(2, 3) remark(const struct remarks *r, const char *forma
     r->put(r->context, text);
 }
 
-/* Whether a hundredth of the time of the slow instances or more is unknown for that reason. */
-static bool has_why(const struct slow_terms *t, enum path_why why)
+/* Whether a hundredth of the time of the slow instances or more is `unknown`, or else known, for that reason. */
+static bool has_why(const struct slow_terms *t, enum path_why why, bool unknown)
 {
     double ns = 0;
     for (size_t i = 0; i < t->count; i++)
-        ns += t->terms[i].is == PATH_UNKNOWN && t->terms[i].why == why ? t->terms[i].slow : 0;
+        ns += (t->terms[i].is == PATH_UNKNOWN) == unknown && t->terms[i].why == why ? t->terms[i].slow : 0;
     return ns > 0 && ns >= t->slow / 100;
 }
 
@@ -95,7 +95,7 @@ static enum path_why most_unknown(const struct slow_terms *t)
         ns[t->terms[i].why] += t->terms[i].is == PATH_UNKNOWN ? t->terms[i].slow : 0;
     for (enum path_why why = PATH_KNOWN; why < PATH_WHYS; why++)
         most = ns[why] > ns[most] ? why : most;
-    return has_why(t, most) ? most : PATH_KNOWN;
+    return has_why(t, most, true) ? most : PATH_KNOWN;
 }
 
 /* That of the reason of most comes first. */
@@ -106,7 +106,7 @@ static void put_remedies(const struct remarks *r, const struct why_answer *a)
     if (remedy_of(most, a->activity.intervals > 0))
         remark(r, "%s", remedy_of(most, a->activity.intervals > 0));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (others[i] != most && has_why(&a->terms, others[i]))
+        if (others[i] != most && has_why(&a->terms, others[i], true))
             remark(r, "%s", remedy_of(others[i], a->activity.intervals > 0));
 }
 
@@ -115,6 +115,9 @@ void why_remarks(const struct why_page *p, const struct why_answer *a, void (*pu
 {
     struct remarks r = {put, context};
     put_remedies(&r, a);
+    if (has_why(&a->terms, PATH_NO_SWITCHES, false))
+        remark(&r, "Where no switches were recorded, waits for locks, input and output are at most so long as is said: "
+                   "their threads may have been ready again, or stopped, for some of it.");
     if (has_nobody(&a->terms) && has_rivals(&a->activity))
         remark(
             &r,

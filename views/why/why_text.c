@@ -109,7 +109,7 @@ struct why_what_text why_what(const struct why_page *p, const struct why_answer 
                  : d->is == PATH_MONITOR ? "(the monitor) has"
                                          : "has");
     else
-        snprintf(text.s, sizeof text.s, "%s", known[d->is]);
+        snprintf(text.s, sizeof text.s, "%s%s", known[d->is], d->why == PATH_NO_SWITCHES ? " (at most)" : "");
     plain_text(text.s);
     return text;
 }
@@ -220,10 +220,12 @@ static void put_classes(const struct why_answer *a, FILE *out)
                                              [PATH_UNKNOWN] = "unknown",
                                              [NOBODY] = "ready while nobody is known to have had the CPU"};
     double more[KINDS] = {0}, all = 0;
+    bool at_most[KINDS] = {false};
     const char *comma = "What they have more:";
     for (size_t i = 0; i < a->terms.count; i++) {
         const struct slow_term *is = &a->terms.terms[i];
         more[is->is == PATH_READY && nobody_has(a, is->why, is->by) ? NOBODY : (int)is->is] += is->slow - is->usual;
+        at_most[is->is] |= is->is != PATH_UNKNOWN && is->why == PATH_NO_SWITCHES;
     }
     for (size_t i = 0; i < KINDS; i++)
         all += more[i];
@@ -233,7 +235,7 @@ static void put_classes(const struct why_answer *a, FILE *out)
             most = more[i] > more[most] ? i : most;
         if (more[most] <= 0 || more[most] < all / 100)
             break;
-        fprintf(out, "%s %s %s", comma, why_duration(more[most]).s, names[most]);
+        fprintf(out, "%s %s%s %s", comma, at_most[most] ? "at most " : "", why_duration(more[most]).s, names[most]);
         more[most] = 0;
         comma = ",";
     }
