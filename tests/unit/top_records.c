@@ -3,6 +3,8 @@
 
 /* Of more records than a list takes, it has the newest, and those that break the limit that is looked into; and threads
  * have their own row and strip. */
+#include "mdr/builtin.h"
+#include "mdr/manage.h"
 #include "tests/lib/interval_aspect.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/stored_run.h"
@@ -10,6 +12,8 @@
 #include "views/top/top_source.h"
 
 #include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -18,11 +22,9 @@ enum { RINGS = 3, RECORDS = 3000, GUILTY = 10 };
 static const char experiment[] = "experiment: loop\ncommand: [sleep, \"1\"]\n"
                                  "metrics: {worst: {max: latency, of: loop}}\nlimits: [{expect: worst <= 20 ms}]\n";
 
-static void make_run(const char *run)
+static struct fake_sensor *begin_run(const char *run)
 {
     static const uint8_t id[16] = "a run's identity";
-    static const struct dict_aspect loop = {
-        .name = "loop", .field_count = 1, .fields = {{DICT_INT64, "latency", "ns", ""}}};
     struct fake_sensor *f = fake_new("desk", id, 1);
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/experiment.yaml", run);
@@ -31,6 +33,14 @@ static void make_run(const char *run)
     assert_non_null(file);
     fputs(experiment, file);
     fclose(file);
+    return f;
+}
+
+static void make_run(const char *run)
+{
+    static const struct dict_aspect loop = {
+        .name = "loop", .field_count = 1, .fields = {{DICT_INT64, "latency", "ns", ""}}};
+    struct fake_sensor *f = begin_run(run);
     fake_add_process(f, "app", 100, ROLE_SUT);
     uint32_t aspect = fake_add_aspect_like(f, 0, &loop);
     for (unsigned ring = 0; ring < RINGS; ring++)
@@ -64,6 +74,55 @@ TEST_WITH(scratch_begin, scratch_end, a_list_keeps_the_record_that_breaks_the_li
 }
 
 enum { MS = 1000000 };
+
+static void judge(struct fake_sensor *f, uint32_t aspect, int after, uint64_t state)
+{
+    f->processes[0]->rings[0].time += (uint64_t)after * MS;
+    fake_cut_one(f, 0, 0, aspect, (const uint64_t[]){0, state, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+}
+
+static void forget_observations(const char *run)
+{
+    sqlite3 *db;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/run.db", run);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "DELETE FROM observations", NULL, NULL, NULL), SQLITE_OK);
+    assert_true(sqlite3_changes(db) > 0);
+    sqlite3_close(db);
+}
+
+/* The run database has not got the violation yet, which began 900 ms before the latest that is known. */
+TEST_WITH(scratch_begin, scratch_end, a_limit_is_violated_since_its_first_observation_that_is)
+{
+    char run[SCRATCH_PATH + 8];
+    struct top_state shown = {.interval = CLOCK_S, .follow = true, .span = 60 * CLOCK_S};
+    struct top_source *s;
+    struct top_data d = {0};
+    snprintf(run, sizeof run, "%s/run", scratch_dir);
+    struct fake_sensor *f = begin_run(run);
+    fake_add_process(f, "bezeld", 50, ROLE_DAEMON);
+    uint32_t usage = fake_add_aspect_like(f, 0, &builtin_aspects[BUILTIN_USAGE]);
+    uint32_t seen = fake_add_aspect_like(f, 0, &builtin_aspects[BUILTIN_OBSERVATION]);
+    uint32_t limit = fake_add_aspect_like(f, 0, &builtin_aspects[BUILTIN_LIMIT]);
+    judge(f, usage, 0, 0);
+    judge(f, seen, 300, MESSAGE_LIMIT_HELD);
+    judge(f, seen, 300, MESSAGE_LIMIT_VIOLATED);
+    judge(f, limit, 0, MESSAGE_LIMIT_VIOLATED);
+    judge(f, seen, 400, MESSAGE_LIMIT_VIOLATED);
+    judge(f, limit, 500, MESSAGE_LIMIT_VIOLATED);
+    assert_int_equal(stored_whole(run, f), 0);
+    fake_free(f);
+    forget_observations(run);
+    assert_int_equal(top_source_open(run, &s), 0);
+    while (top_source_update(s, CLOCK_S) > 0)
+        ;
+    shown.stack[0] = (struct top_place){.view = TOP_LIMITS, .scope = TOP_ALL};
+    assert_int_equal(top_source_take(s, &shown, &d), 0);
+    assert_int_equal(d.count, 1);
+    assert_in_range((int64_t)d.items[0].values[2], 899 * MS, 901 * MS);
+    top_source_close(s);
+}
 
 static unsigned daemon_of;
 

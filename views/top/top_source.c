@@ -165,6 +165,14 @@ void top_source_window(const struct top_source *s, uint32_t node, int64_t *from,
     *from = saturate_add(catalogue_own(s->c.nodes[node], saturate_add(s->time, -s->interval)), 1);
 }
 
+/* The row of limit `i` is about to have state `state`. */
+static struct builtin_limit *change_state(struct top_node *n, int64_t i, int64_t state, int64_t at)
+{
+    if (state == MESSAGE_LIMIT_VIOLATED && n->limits[i].state != state)
+        n->since[i] = at;
+    return &n->limits[i];
+}
+
 /* An observation tells of a new state before the limit's own record, with its sums, does. A violation begins with it.
  */
 static void take_observation(const struct top_source *s, struct top_node *n, const struct packet_record *record)
@@ -174,7 +182,7 @@ static void take_observation(const struct top_source *s, struct top_node *n, con
     if (o.limit < 0 || o.limit >= MESSAGE_LIMITS_MAX || o.at < n->limits[o.limit].at)
         return;
     const struct experiment_limit *of = top_source_limit(s, o.limit);
-    struct builtin_limit *l = &n->limits[o.limit];
+    struct builtin_limit *l = change_state(n, o.limit, o.state, o.at);
     if (l->at == 0)
         l->worst = NAN;
     if (o.state == MESSAGE_LIMIT_VIOLATED)
@@ -199,7 +207,7 @@ static int take_own(const struct top_source_reading *r, const struct packet_reco
     } else if (record && record->aspect == p->process->builtins[BUILTIN_LIMIT]) {
         history_decode_record(record, BUILTIN_LIMIT, &limit);
         if (limit.limit >= 0 && limit.limit < MESSAGE_LIMITS_MAX && limit.at >= n->limits[limit.limit].at)
-            n->limits[limit.limit] = limit;
+            *change_state(n, limit.limit, limit.state, limit.at) = limit;
     }
     return 0;
 }
@@ -399,7 +407,9 @@ static void lead_limit(struct top_source *s, struct top_item *item, const struct
     item->into = aspect ? TOP_ASPECTS : TOP_PROCESSES;
     item->scope.node = l && l->global ? TOP_ANY : node;
     item->scope.limit = aspect ? item->id.limit : -1;
-    item->at = is_new ? catalogue_time(s->c.nodes[node], row->at).ns : v ? v->begin : TOP_NEVER;
+    item->at = is_new ? catalogue_time(s->c.nodes[node], s->nodes[node].since[item->id.limit]).ns
+               : v    ? v->begin
+                      : TOP_NEVER;
     if (v || is_new)
         item->values[2] = (double)(s->time - (is_new || goes_on ? item->at : v->end));
 }

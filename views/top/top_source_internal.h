@@ -28,6 +28,7 @@ struct top_counts {
 struct top_node {
     struct builtin_usage usage;
     struct builtin_limit limits[MESSAGE_LIMITS_MAX];
+    int64_t since[MESSAGE_LIMITS_MAX]; /* of a limit in violation: when it began to be */
     uint64_t records, bytes, lost, processes;
     bool unheard;                       /* nothing comes of it while the run goes on, whose newest time is shown */
     uint64_t ringless, ringless_before; /* lost by threads without a ring: so far, and before the shown interval */
