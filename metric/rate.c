@@ -384,6 +384,12 @@ static uint64_t rate_counted(const struct rate *r, const struct rate_span *s)
     return rate_at(r, s->to)->attempts - rate_at(r, s->from)->attempts;
 }
 
+/* The number of a span's records that are known: of chosen ones those that came. */
+static uint64_t rate_known(const struct rate *r, const struct rate_span *s)
+{
+    return r->is_chosen ? rate_sum(r, s).records : rate_counted(r, s);
+}
+
 /* rate_value(), and the window that it is of. */
 static bool rate_find(const struct rate *r, int64_t now, struct rate_span *span, double *per_second, double *resolution)
 {
@@ -476,7 +482,7 @@ static uint64_t rate_lowest(const struct rate *r, struct rate_span span)
     while (span.from + 1 < span.to && rate_at(r, span.from + 1)->end <= from)
         span.from++;
     const struct rate_mark *first = rate_at(r, span.from + 1);
-    uint64_t all = r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span);
+    uint64_t all = rate_known(r, &span);
     uint64_t of_first = r->is_chosen ? first->own.records : first->attempts - rate_at(r, span.from)->attempts;
     uint64_t kept = rate_records_in(r, from / length, first->end / length + 2);
     uint64_t missing = rate_missing(r, span.from + 1);
@@ -596,15 +602,15 @@ bool rate_starts(const struct rate *r, int64_t now)
     return (r->is_chosen && !rate_complete(r, &span)) || rate_at(r, span.from)->end < r->since;
 }
 
-/*
- * Of windows that follow one another, how many records of mark `at`, the first of its window, lie in that window by
- * their own times. The window before has them where it has a value; the first one of a process has none.
- */
-static uint64_t rate_behind_edge(const struct rate *r, uint64_t at)
+/* Of windows that follow one another, the known ones of that which ended with mark `to`, where it has no value: it is
+ * the first one, of which there was a reading. */
+static uint64_t rate_of_first(const struct rate *r, uint64_t to)
 {
-    const struct rate_mark *m = rate_at(r, at);
-    bool is_first = at > rate_oldest(r) && rate_is_edge(r, rate_at(r, at - 1)->end, m->end);
-    return is_first && m->own.first >= m->end / r->window * r->window ? m->own.records : 0;
+    struct rate_span first;
+    if (!r->tumbles || to == rate_oldest(r) || rate_before(r, to, &first) ||
+        rate_at(r, to)->end / r->window - rate_at(r, first.from)->end / r->window > 1)
+        return 0;
+    return rate_known(r, &first);
 }
 
 bool rate_least(const struct rate *r, int64_t now, uint64_t *n)
@@ -615,9 +621,9 @@ bool rate_least(const struct rate *r, int64_t now, uint64_t *n)
     while (span.from > rate_oldest(r) && now - rate_at(r, span.from - 1)->end <= r->window &&
            !rate_is_edge(r, rate_at(r, span.from - 1)->end, now))
         span.from--;
-    uint64_t behind = rate_behind_edge(r, span.from);
-    if (span.from == span.to && behind == 0)
+    uint64_t known = rate_known(r, &span), of_first = rate_of_first(r, span.from);
+    if (span.from == span.to && of_first == 0)
         return false;
-    *n = behind + (r->is_chosen ? rate_sum(r, &span).records : rate_counted(r, &span));
+    *n = known > of_first ? known : of_first;
     return true;
 }

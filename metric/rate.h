@@ -122,8 +122,9 @@ bool rate_starts(const struct rate *r, int64_t now);
 
 /**
  * Where the rate is unknown: the number of records of which it is known that they lie in the latest window, of chosen
- * ones that they came; there may be more. False, and nothing written, where there is no reading before the last one
- * from the last `window`, or in the window that has begun.
+ * ones that they came; there may be more. Of windows that follow one another that is the one that has begun, or the one
+ * before, which has no value as it is the first one. False, and nothing written, where there is no reading before the
+ * last one from the last `window`, or in such a window.
  */
 bool rate_least(const struct rate *r, int64_t now, uint64_t *n);
 

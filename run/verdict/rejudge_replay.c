@@ -6,9 +6,9 @@
  * sampling instant.
  *
  * The attempt counters are the numbers of records so far. That is true only if none was lost, so a loss near a gap
- * leaves the gap as it is. A process begins with its first record. A program that the run waited for ends when it did;
- * any other process with its last record: from there on until its streams were closed it may have been silent, or gone.
- * Then only a violation by another process is certain.
+ * leaves the gap as it is. A process begins when its bezeld saw it begin, or with its first record. A program that the
+ * run waited for ends when it did; any other process with its last record: from there on until its streams were closed
+ * it may have been silent, or gone. Then only a violation by another process is certain.
  */
 #include "run/verdict/rejudge_replay_internal.h"
 
@@ -87,10 +87,9 @@ static void replay_watch(struct replay *r, struct replay_process *p, const struc
  */
 static int64_t replay_began(const struct replay *r, const struct replay_process *p)
 {
-    int64_t started = replay_time(r, p->p->node, p->p->started);
-    if (p->begin <= r->from || !rejudge_saw_begin(r->s, p->p))
+    if (p->begin <= r->from || p->there == p->begin)
         return r->looks ? p->begin - 1 : 0; /* as if it had been seen, so that its first record counts */
-    return started > r->from ? started : r->from;
+    return p->there > r->from ? p->there : r->from;
 }
 
 static void replay_begin_process(struct replay *r, struct replay_process *p, const struct dict *d)
@@ -119,17 +118,26 @@ static void replay_begin_process(struct replay *r, struct replay_process *p, con
     replay_watch(r, p, d);
 }
 
-/* Those that are there when the span begins. */
-static void replay_begin_processes(struct replay *r, const struct model *m)
+/* Those that are there at `now`. With its first record each is there at the latest. */
+static void replay_begin_processes(struct replay *r, int64_t now)
 {
-    for (size_t i = 0; i < r->process_count; i++)
-        r->processes[i].slot = -1;
+    const struct model *m = run_reader_model(r->reader, NULL);
     for (const struct model_node *n = m->nodes; n; n = n->next)
         for (const struct model_process *p = n->processes; p && !r->err; p = p->next) {
             struct replay_process *is = replay_process(r, p->row);
-            if (is && is->begin <= r->from && replay_until(is) >= r->from)
+            if (is && is->slot < 0 && is->there <= now && replay_until(is) >= now)
                 replay_begin_process(r, is, p->dict);
         }
+}
+
+/* Those that began since the instant before `now`, and have recorded nothing yet. */
+static void replay_begin_silent(struct replay *r, int64_t now)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->process_count; i++)
+        any = any || (r->processes[i].there > r->stepped && r->processes[i].there <= now && r->processes[i].slot < 0);
+    if (any)
+        replay_begin_processes(r, now);
 }
 
 int replay_find_processes(struct replay *r)
@@ -156,6 +164,9 @@ int replay_find_processes(struct replay *r)
         }
         if ((!r->all && p->node != r->node) || (r->of && p != r->of) || is.begin == INT64_MAX)
             continue;
+        is.there = is.begin;
+        if (rejudge_saw_begin(r->s, p))
+            is.there = saturate_least(replay_time(r, p->node, p->started), is.begin - 1);
         is.ended = verdict_ended(r->s, p, 5 * r->e.adapt.every / 4); /* bezeld looks in each period, or a bit later */
         is.ended = is.ended < INT64_MAX ? replay_time(r, p->node, is.ended) : INT64_MAX;
         r->processes[r->process_count++] = is;
@@ -358,6 +369,7 @@ static void replay_step(struct replay *r, int64_t now)
 {
     replay_tell(r, now);
     replay_end_processes(r);
+    replay_begin_silent(r, now);
     replay_count(r, now);
     r->out = agent_step(r->agent, now, &(struct policy_measure){.cpu = NAN, .polls = NAN, .records = NAN});
     for (size_t i = r->first; i < r->last; i++)
@@ -501,7 +513,10 @@ void replay_read(struct replay *r, struct run_reader *reader)
     uint64_t records = 0;
     if (r->process_count > 0 && r->processes[0].closed == INT64_MIN)
         run_reader_closed(reader, replay_close, r);
-    replay_begin_processes(r, run_reader_model(reader, NULL));
+    r->reader = reader;
+    for (size_t i = 0; i < r->process_count; i++)
+        r->processes[i].slot = -1;
+    replay_begin_processes(r, r->from);
     while (!r->err && records <= RECORDS_MOST && (more = run_reader_next(reader, &item)) == 1) {
         replay_item(r, &item);
         records++;

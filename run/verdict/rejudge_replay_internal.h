@@ -15,6 +15,7 @@ enum { REPLAY_STEPS_MOST = 2000000 };
 struct replay_process {
     const struct summary_process *p;
     int64_t begin, end; /* its first and last record */
+    int64_t there;      /* since when it is in the agent: its begin, where its bezeld saw that, else its first record */
     int64_t ended;      /* a program that the run waited for; INT64_MAX: not known */
     int64_t closed;     /* the latest of its streams; INT64_MIN: not known yet */
     bool lossy;
@@ -70,6 +71,7 @@ struct replay {
     int64_t from, until, stepped; /* of the present span, and the latest instant in it */
     struct replay_gap *gaps;      /* of the node, in the order of `begin`; [first, last) are of the span */
     size_t count, first, last;
+    struct run_reader *reader;
     struct agent *agent;
     struct agent_limit was[EXPERIMENT_LIMITS_MAX];
     const struct agent_outcome *out;

@@ -211,13 +211,18 @@ int replay_by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Where the replay for a gap begins: its instants are those at the gap's begin, or at the end where none is there. */
+/*
+ * Where the replay for a gap begins: its instants are those at the gap's begin, or at the end where none is there, or
+ * where windows end that follow one another and have one each.
+ */
 static int64_t replay_from(const struct replay *r, const struct replay_gap *g)
 {
     int64_t every = r->e.adapt.every, lead = replay_lead(&r->e, &r->e.limits[g->gap->limit]);
     int64_t from = saturate_add(g->begin, -lead), past = 0;
     if (g->gap->early || g->gap->never)
         past = saturate_sub(g->end, from) % every;
+    else if (g->gap->sparse || g->gap->brief)
+        past = every - from % every;
     return past > 0 ? saturate_add(from, past - every) : from;
 }
 

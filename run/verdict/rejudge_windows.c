@@ -4,7 +4,7 @@
 /*
  * Limits whose windows are shorter than the time between two sampling instants: records between the windows are in no
  * value that was judged. Where an ended run has all records, they are judged again: windows that follow one another at
- * an instant in each, and those that slide at INSTANTS in each. So are limits whose `for` is shorter than BRIEF times
+ * the end of each, and those that slide at INSTANTS in each. So are limits whose `for` is shorter than BRIEF times
  * between instants, where some instant found them broken: at INSTANTS in each `for`.
  */
 #include "run/verdict/rejudge.h"

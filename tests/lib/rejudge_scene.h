@@ -35,9 +35,10 @@ enum {
 
 enum { INSTANTS = LENGTH / EVERY + 3 };
 
-/* A process: it records from its first to its last record, and ends some time behind it. */
+/* A process: it begins before its first record, just before it if nothing else is said, and ends behind its last one.
+ */
 struct worker {
-    int64_t ends, closed; /* closed: bezeld found that it had ended */
+    int64_t started, ends, closed; /* closed: bezeld found that it had ended */
     size_t count;
     int64_t times[RECORDS];
     int64_t values[RECORDS];
@@ -65,7 +66,7 @@ struct scene {
     int64_t gap_begin[GAPS], gap_end[GAPS];
     struct summary s;
     struct summary_node node[WORKERS];
-    struct summary_process processes[WORKERS];
+    struct summary_process processes[WORKERS + 1]; /* and bezeld, of a test that adds it */
     struct summary_book books[WORKERS];
     struct summary_field fields[WORKERS];
     struct summary_property property;
@@ -144,6 +145,7 @@ static void draw_records(const struct scene *s, struct worker *w, bool lossy)
         }
         at += draw(3) ? 1 : (int64_t)draw(4 * CLOCK_S);
     }
+    w->started = w->times[0] - 1;
 }
 
 static void draw_gaps(struct scene *s)
@@ -286,13 +288,14 @@ static void watcher_step(struct watcher *w, const struct scene *s, int64_t now)
     a.fields[0] = (struct dict_field){DICT_INT64, number, "1", ""};
     for (int i = 0; i < WORKERS; i++) {
         const struct worker *of = &s->workers[i];
-        if (of->count == 0 || of->times[0] > now || (w->taken[i] == of->count && w->slot[i] < 0))
+        if (of->count == 0 || (saw_begin ? of->started : of->times[0]) > now ||
+            (w->taken[i] == of->count && w->slot[i] < 0))
             continue;
         if (w->slot[i] < 0) {
             w->slot[i] = agent_process_add(w->agent, of->process->name);
             assert_true(w->slot[i] >= 0);
             if (saw_begin)
-                agent_process_began(w->agent, w->slot[i], of->times[0] - 1);
+                agent_process_began(w->agent, w->slot[i], of->started);
             w->watch[i] = agent_watch(w->agent, w->slot[i], &a);
         }
         for (; w->taken[i] < of->count && of->times[w->taken[i]] <= now; w->taken[i]++)
@@ -355,7 +358,7 @@ static void follow(struct scene *s, const struct watcher *all, const struct agen
     }
 }
 
-static void watch(struct scene *s)
+static inline void watch(struct scene *s)
 {
     struct agent_limit was[LIMITS] = {0};
     struct watcher all, some;
@@ -416,7 +419,7 @@ static void scene_store(struct scene *s)
         s->rows[i] = (struct builtin_limit){.limit = (uint32_t)i, .worst = NAN};
 }
 
-static void scene_begin(struct scene *s, bool lossy, bool hangs)
+static inline void scene_begin(struct scene *s, bool lossy, bool hangs)
 {
     scene_draw(s, lossy, hangs);
     scene_store(s);
@@ -435,7 +438,7 @@ static void scene_end(struct scene *s)
 }
 
 /* What the agent without gaps says of a gap. */
-static struct history_gap expected(const struct scene *s, const struct history_gap *g)
+static inline struct history_gap expected(const struct scene *s, const struct history_gap *g)
 {
     struct history_gap sum = {0};
     for (int64_t at = g->begin + EVERY; at <= g->end; at += EVERY) {
@@ -451,7 +454,7 @@ static struct history_gap expected(const struct scene *s, const struct history_g
  * How much of a gap may be judged otherwise. A quantile is right to a thirty-second, and within that its value depends
  * on what came before: where it is that near to the bound, an agent that began later may see an instant differently.
  */
-static int64_t slack(const struct scene *s, const struct history_gap *g)
+static inline int64_t slack(const struct scene *s, const struct history_gap *g)
 {
     return s->metrics[s->limits[g->limit].metric].kind == METRIC_QUANTILE ? 2 * EVERY : 0;
 }

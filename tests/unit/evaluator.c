@@ -512,8 +512,8 @@ TEST(a_text_that_found_no_room_and_a_float_that_is_no_number_leave_it_open)
     }
 }
 
-/* The first window of a process, which is not whole, has no value: what its last decision found belongs to the next. */
-TEST(what_comes_right_behind_the_first_window_is_known)
+/* The first window of a process, which is not whole, has no value, and what the decision at its end found is in it. */
+TEST(what_comes_at_the_end_of_the_first_window_is_known)
 {
     for (int64_t behind = -2; behind <= 2; behind += 4) {
         const struct experiment_metric some = {.kind = METRIC_COUNT, .window = CLOCK_S, .tumbles = true};
@@ -528,7 +528,10 @@ TEST(what_comes_right_behind_the_first_window_is_known)
                               START + 50 * CLOCK_MS);
         evaluator_count(&e, 5, START + 50 * CLOCK_MS);
         evaluator_take(&e, START + 50 * CLOCK_MS);
-        assert_true(!e.known && e.least == (behind > 0 ? 5 : 0));
+        assert_true(!e.known && e.least == 5);
+        evaluator_count(&e, 5, START + CLOCK_S);
+        evaluator_take(&e, START + CLOCK_S);
+        assert_true(e.known && e.value == 0);
         evaluator_end(&e);
     }
 }
