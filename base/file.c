@@ -103,11 +103,17 @@ void file_show(int fd, int folder)
     share(fd, folder, 040);
 }
 
+struct how {
+    mode_t mode;
+    bool lasting, exact, new; /* see file_replace_lasting() and file_replace_exact() */
+};
+
 /*
  * `path` is relative to `folder`; unless that is AT_FDCWD, the file is shared with the folder's group. A file that
  * already has the temporary name is removed, never written through: in a group's folder it may be another user's link.
+ * link() does not replace, rename() does.
  */
-static int replace(int folder, const char *path, const void *data, size_t n, bool lasting)
+static int replace(int folder, const char *path, const void *data, size_t n, struct how how)
 {
     char temporary[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -116,19 +122,21 @@ static int replace(int folder, const char *path, const void *data, size_t n, boo
     if (len < 0 || (size_t)len >= sizeof temporary)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
     unlinkat(folder, temporary, 0);
-    int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, folder == AT_FDCWD ? 0666 : 0600);
+    int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, how.mode);
     if (fd < 0)
         return err_from_errno(errno);
     if (folder != AT_FDCWD)
         file_share(fd, folder);
-    int err = file_write_all(fd, data, n);
-    if (!err && lasting && fsync(fd) != 0)
+    struct stat st; /* FAT and the like give everybody all rights */
+    bool open_to_others = how.exact && fstat(fd, &st) == 0 && (st.st_mode & 0777 & ~how.mode);
+    int err = open_to_others ? (errno = EPERM, BEZEL_EPERM) : file_write_all(fd, data, n);
+    if (!err && how.lasting && fsync(fd) != 0)
         err = err_from_errno(errno);
     if (close(fd) != 0 && !err)
         err = err_from_errno(errno);
-    if (!err && renameat(folder, temporary, folder, path) != 0)
-        err = err_from_errno(errno);
-    if (err) {
+    if (!err && (how.new ? linkat(folder, temporary, folder, path, 0) : renameat(folder, temporary, folder, path)) != 0)
+        err = errno == EEXIST ? BEZEL_EBUSY : err_from_errno(errno);
+    if (err || how.new) {
         int saved = errno;
         unlinkat(folder, temporary, 0);
         errno = saved;
@@ -138,17 +146,22 @@ static int replace(int folder, const char *path, const void *data, size_t n, boo
 
 int file_replace(const char *path, const void *data, size_t n)
 {
-    return replace(AT_FDCWD, path, data, n, false);
+    return replace(AT_FDCWD, path, data, n, (struct how){.mode = 0666});
 }
 
 int file_replace_lasting(const char *path, const void *data, size_t n)
 {
-    return replace(AT_FDCWD, path, data, n, true);
+    return replace(AT_FDCWD, path, data, n, (struct how){.mode = 0666, .lasting = true});
 }
 
 int file_replace_shared(int folder, const char *name, const void *data, size_t n)
 {
-    return replace(folder, name, data, n, false);
+    return replace(folder, name, data, n, (struct how){.mode = 0600});
+}
+
+int file_replace_exact(const char *path, const void *data, size_t n, mode_t mode, bool new)
+{
+    return replace(AT_FDCWD, path, data, n, (struct how){.mode = mode, .lasting = true, .exact = true, .new = new});
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

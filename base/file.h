@@ -34,6 +34,12 @@ int file_replace_lasting(const char *path, const void *data, size_t n) BEZEL_MUS
 /** As file_replace(), for file `name` in the open folder `folder`, shared with the folder's group by file_share(). */
 int file_replace_shared(int folder, const char *name, const void *data, size_t n) BEZEL_MUST_CHECK;
 
+/**
+ * As file_replace_lasting(), with `mode`: BEZEL_EPERM where the file system gives others more rights than that. `new`:
+ * BEZEL_EBUSY where there is a file.
+ */
+int file_replace_exact(const char *path, const void *data, size_t n, mode_t mode, bool new) BEZEL_MUST_CHECK;
+
 /** Writes all `n` bytes at the descriptor's position, repeating after short writes and EINTR. */
 int file_write_all(int fd, const void *data, size_t n) BEZEL_MUST_CHECK;
 

@@ -69,34 +69,6 @@ int key_read_public(const char *path, struct key_public *key, const char **why)
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* Writes a file beside `path` and moves it there in one step. link() does not replace, rename() does. */
-static int write_small(const char *path, const char *text, size_t n, mode_t mode, bool replace)
-{
-    char temporary[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    int folder = slash ? (int)(slash - path) + 1 : 0;
-    if (snprintf(temporary, sizeof temporary, "%.*s.%s.tmp", folder, path, path + folder) >= (int)sizeof temporary)
-        return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    unlink(temporary); /* a killed process may have left it */
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-    if (fd < 0)
-        return err_from_errno(errno);
-    struct stat st; /* FAT and the like give everybody all rights */
-    int err = fstat(fd, &st) == 0 && (st.st_mode & 0777 & ~mode) ? (errno = EPERM, BEZEL_EPERM) : 0;
-    if (!err)
-        err = file_write_all(fd, text, n);
-    if (!err && fsync(fd) != 0)
-        err = err_from_errno(errno);
-    if (close(fd) != 0 && !err)
-        err = err_from_errno(errno);
-    if (!err && (replace ? rename(temporary, path) : link(temporary, path)) != 0)
-        err = errno == EEXIST ? BEZEL_EBUSY : err_from_errno(errno);
-    int sys = errno;
-    unlink(temporary);
-    errno = sys;
-    return err;
-}
-
 static int set_path(char *path, size_t size, const char *dir, const char *name, const char *suffix)
 {
     if (snprintf(path, size, "%s/%s%s", dir, name, suffix) >= (int)size)
@@ -117,7 +89,7 @@ int key_write_pair(const char *dir, const char *name, const struct key_secret *s
     if (err)
         return err;
     int n = key_print_secret(secret, text);
-    err = write_small(path, text, (size_t)n, 0600, replace);
+    err = file_replace_exact(path, text, (size_t)n, 0600, !replace);
     explicit_bzero(text, sizeof text);
     if (err)
         return err;
@@ -125,7 +97,7 @@ int key_write_pair(const char *dir, const char *name, const struct key_secret *s
     err = set_path(path, size, dir, name, ".pub");
     n = key_print_public(public, text);
     if (!err)
-        err = write_small(path, text, (size_t)n, 0644, replace);
+        err = file_replace_exact(path, text, (size_t)n, 0644, !replace);
     if (err && !replace) { /* both or none */
         int sys = errno;
         unlink(first);
