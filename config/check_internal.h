@@ -28,6 +28,11 @@ void check_nodes(struct reader *r, const struct tree *root, struct experiment *e
 /** Checks processes, after nodes. `command` at the top of the file becomes the only process. */
 void check_processes(struct reader *r, const struct tree *root, struct experiment *e);
 
+/** The number of the process of that name; -1: there is none, which check_find_process() reports (reader_no_such()). */
+int check_process_named(const struct experiment *e, const char *name);
+int check_find_process(struct reader *r, const struct tree *t, const struct experiment *e, const char *name,
+                       const char *otherwise);
+
 /** Metrics, then limits, which may add a built-in metric. */
 void check_metrics(struct reader *r, const struct tree *root, struct experiment *e);
 

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
-#include "base/near.h"
 #include "base/units.h"
 #include "config/diagnostics.h"
 #include "config/edges.h"
@@ -207,11 +206,7 @@ static bool find_metric(struct reader *r, const struct tree *t, struct experimen
     near_consider(&near, sensor_cpu);
     for (int kind = METRIC_LATENCY; kind < METRIC_KINDS; kind++)
         near_consider(&near, experiment_metric_word((enum experiment_metric_kind)kind));
-    if (near.best)
-        reader_wrong(r, t, "there is no metric %s; did you mean '%s'?", diagnostics_quote(name).s, near.best);
-    else
-        reader_wrong(r, t, "there is no metric %s; define it in 'metrics', or use a built-in one such as sensor_cpu",
-                     diagnostics_quote(name).s);
+    reader_no_such(r, t, "metric", &near, "; define it in 'metrics', or use a built-in one such as sensor_cpu");
     return false;
 }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "config/check_internal.h"
 
-#include "base/near.h"
 #include "config/diagnostics.h"
 #include "config/fields_internal.h"
 #include "config/starting.h"
@@ -102,13 +101,31 @@ static void resolve_node(struct reader *r, const struct tree *t, const struct ex
         }
         near_consider(&near, name);
     }
-    if (near.best)
-        reader_wrong(r, value, "there is no node %s; did you mean '%s'?", diagnostics_quote(text).s, near.best);
-    else
-        reader_wrong(r, value, "there is no node %s; add it to 'nodes', or remove this key", diagnostics_quote(text).s);
+    reader_no_such(r, value, "node", &near, "; add it to 'nodes', or remove this key");
 }
 
 /* ---- processes ---- */
+
+int check_process_named(const struct experiment *e, const char *name)
+{
+    for (uint32_t i = 0; i < e->process_count; i++)
+        if (e->processes[i].name && strcmp(e->processes[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+int check_find_process(struct reader *r, const struct tree *t, const struct experiment *e, const char *name,
+                       const char *otherwise)
+{
+    int found = check_process_named(e, name);
+    struct near near = {.wanted = name};
+    for (uint32_t i = 0; found < 0 && i < e->process_count; i++)
+        if (e->processes[i].name)
+            near_consider(&near, e->processes[i].name);
+    if (found < 0)
+        reader_no_such(r, t, "process", &near, otherwise);
+    return found;
+}
 
 static bool uses_default_folder(const struct experiment *e, const struct experiment_process *p)
 {

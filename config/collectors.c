@@ -3,7 +3,6 @@
 #include "config/collectors.h"
 
 #include "base/address.h"
-#include "base/near.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "config/check_internal.h"
@@ -81,6 +80,11 @@ static int find_node(const struct experiment *e, const char *name)
         if (e->nodes[i].name && strcmp(e->nodes[i].name, name) == 0)
             return (int)i;
     return -1;
+}
+
+int experiment_collector_node(const struct experiment *e)
+{
+    return find_node(e, e->collector.node);
 }
 
 int experiment_inner_node(const struct experiment *e, uint32_t i)
@@ -219,10 +223,7 @@ void collectors_unknown(struct reader *r, const struct tree *t, const struct exp
     near_consider(&near, root_name);
     if (other)
         near_consider(&near, other);
-    if (near.best)
-        reader_wrong(r, t, "there is no collector %s; did you mean '%s'?", diagnostics_quote(t->text).s, near.best);
-    else
-        reader_wrong(r, t, "there is no collector %s: %s", diagnostics_quote(t->text).s, remedy);
+    reader_no_such(r, t, "collector", &near, remedy);
 }
 
 static int find_parent(struct reader *r, const struct tree *t, const struct experiment *e)
@@ -235,7 +236,7 @@ static int find_parent(struct reader *r, const struct tree *t, const struct expe
     int found = experiment_inner_find(e, text);
     if (found >= 0)
         return found;
-    collectors_unknown(r, t, e, NULL, "declare it under 'collectors', or give root, the one that stores");
+    collectors_unknown(r, t, e, NULL, ": declare it under 'collectors', or give root, the one that stores");
     return -2;
 }
 

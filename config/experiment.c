@@ -51,8 +51,11 @@ bool experiment_policy_can(enum experiment_policy policy, enum policy_ability ab
     return abilities[policy] & ability;
 }
 
-static int refuse_size(struct experiment_diagnostics *found)
+static int read_document(const char *text, size_t n, struct tree **document, struct experiment_diagnostics *found)
 {
+    *found = (struct experiment_diagnostics){0};
+    if (n <= EXPERIMENT_FILE_MAX)
+        return tree_read(text, n, document, found);
     int err = experiment_report(found, false, (struct experiment_place){1, 1}, "", "the file is larger than %d bytes",
                                 EXPERIMENT_FILE_MAX);
     return err ? err : BEZEL_EMALFORMED;
@@ -62,10 +65,7 @@ int experiment_read(const char *text, size_t n, struct experiment **out, struct 
 {
     struct reader r = {.found = found};
     struct tree *document;
-    *found = (struct experiment_diagnostics){0};
-    if (n > EXPERIMENT_FILE_MAX)
-        return refuse_size(found);
-    int err = tree_read(text, n, &document, found);
+    int err = read_document(text, n, &document, found);
     if (err)
         return err;
     struct experiment *e = malloc(sizeof *e);
@@ -176,10 +176,7 @@ int experiment_read_judged(const char *text, size_t n, struct experiment *e, str
     struct schema_field fields[KEYS_MAX];
     struct reader r = {.found = found};
     struct tree *document;
-    *found = (struct experiment_diagnostics){0};
-    if (n > EXPERIMENT_FILE_MAX)
-        return refuse_size(found);
-    int err = tree_read(text, n, &document, found);
+    int err = read_document(text, n, &document, found);
     if (err)
         return err;
     free_judged(e);
@@ -195,14 +192,6 @@ int experiment_read_judged(const char *text, size_t n, struct experiment *e, str
         check_drop_sensor_cpu(e);
     tree_free(document);
     return r.out_of_memory ? BEZEL_ENOMEM : found->errors > 0 ? BEZEL_EMALFORMED : 0;
-}
-
-int experiment_collector_node(const struct experiment *e)
-{
-    for (uint32_t i = 0; e->collector.node && i < e->node_count; i++)
-        if (e->nodes[i].name && strcmp(e->nodes[i].name, e->collector.node) == 0)
-            return (int)i;
-    return -1;
 }
 
 bool experiment_is_remote(const struct experiment_node *node)

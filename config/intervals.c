@@ -104,21 +104,6 @@ bool intervals_has(const struct tree *t)
     return tree_get(t, "interval");
 }
 
-static void read_share(struct reader *r, const struct tree *t, struct experiment_metric *m)
-{
-    double percent;
-    const char *why, *text = reader_text(r, t, "a percentage such as 99 %");
-    if (!text)
-        return;
-    if (units_read_percent(text, &percent, &why) != 0)
-        reader_wrong(r, t, "%s is not a percentage: %s; in an interval, 'quantile' has the share, such as 99 %%",
-                     diagnostics_quote(text).s, why);
-    else if (percent > 100)
-        reader_wrong(r, t, "%s is out of range; allowed: 0 %% .. 100 %%", diagnostics_quote(text).s);
-    else
-        m->share = percent / 100;
-}
-
 static void read_chosen(struct reader *r, const struct tree *t)
 {
     const char *text = reader_text(r, t, chosen);
@@ -139,7 +124,8 @@ static void check_statistic(struct reader *r, const struct tree *t, struct exper
         found = key;
         m->interval.statistic = (enum experiment_metric_kind)kind;
         if (kind == METRIC_QUANTILE)
-            read_share(r, key, m);
+            reader_share(r, key, "a percentage such as 99 %",
+                         "; in an interval, 'quantile' has the share, such as 99 %", &m->share);
         else
             read_chosen(r, key);
     }

@@ -3,7 +3,6 @@
 #include "config/knobs.h"
 
 #include "base/clock.h"
-#include "base/near.h"
 #include "base/units.h"
 #include "config/check_internal.h"
 #include "config/diagnostics.h"
@@ -105,12 +104,8 @@ static void no_such_limit(struct reader *r, const struct tree *t, const struct e
     if (judged)
         reader_wrong(r, t, "limits on %s say 'expect': they are only judged, and no knob is steered for them",
                      diagnostics_quote(name).s);
-    else if (near.best)
-        reader_wrong(r, t, "there is no 'hold' limit on a metric %s; did you mean '%s'?", diagnostics_quote(name).s,
-                     near.best);
     else
-        reader_wrong(r, t, "there is no 'hold' limit on a metric %s, so the knob has nothing to help",
-                     diagnostics_quote(name).s);
+        reader_no_such(r, t, "'hold' limit on a metric", &near, ", so the knob has nothing to help");
 }
 
 /* Finds the 'hold' limits on the metric that `t` names. */
@@ -145,22 +140,8 @@ static void check_served(struct reader *r, const struct tree *t, const struct ex
 static void check_process(struct reader *r, const struct tree *t, const struct experiment *e, struct experiment_knob *k)
 {
     const char *name = t ? reader_text(r, t, "the name of a process") : NULL;
-    struct near near = {.wanted = name};
-    if (!name)
-        return;
-    for (uint32_t i = 0; i < e->process_count && k->process < 0; i++) {
-        if (!e->processes[i].name)
-            continue;
-        if (strcmp(e->processes[i].name, name) == 0)
-            k->process = (int)i;
-        near_consider(&near, e->processes[i].name);
-    }
-    if (k->process >= 0)
-        return;
-    if (near.best)
-        reader_wrong(r, t, "there is no process %s; did you mean '%s'?", diagnostics_quote(name).s, near.best);
-    else
-        reader_wrong(r, t, "there is no process %s in 'processes'", diagnostics_quote(name).s);
+    if (name)
+        k->process = check_find_process(r, t, e, name, " in 'processes'");
 }
 
 /* A knob has one entry: two would undo each other's changes. */

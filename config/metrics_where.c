@@ -43,7 +43,7 @@ static void check_place(struct reader *r, const struct tree *t, const struct exp
                      "each node computes this metric, and the root only metrics of several nodes (intervals); "
                      "give 'at: node'");
     else
-        collectors_unknown(r, t, e, at_node, "allowed: node, or root, the collector that stores the run");
+        collectors_unknown(r, t, e, at_node, ": allowed: node, or root, the collector that stores the run");
 }
 
 static const struct experiment_metric *find_metric(const struct experiment *e, const char *name)

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "config/schema.h"
 
-#include "base/near.h"
 #include "base/units.h"
 #include "config/diagnostics.h"
 
@@ -63,6 +62,16 @@ void reader_missing(struct reader *r, const struct tree *t, const char *key, con
     va_start(args, format);
     report(r, false, t->at, t, key, format, args);
     va_end(args);
+}
+
+void reader_no_such(struct reader *r, const struct tree *t, const char *what, const struct near *near,
+                    const char *otherwise)
+{
+    if (near->best)
+        reader_wrong(r, t, "there is no %s %s; did you mean '%s'?", what, diagnostics_quote(near->wanted).s,
+                     near->best);
+    else
+        reader_wrong(r, t, "there is no %s %s%s", what, diagnostics_quote(near->wanted).s, otherwise);
 }
 
 char *reader_copy(struct reader *r, const char *text)
@@ -218,14 +227,14 @@ static void read_count(struct reader *r, const struct tree *t, const struct sche
         *to = (uint32_t)value;
 }
 
-static void read_share(struct reader *r, const struct tree *t, double *to)
+void reader_share(struct reader *r, const struct tree *t, const char *expected, const char *hint, double *to)
 {
     double percent;
-    const char *why, *text = reader_text(r, t, "a percentage such as 1 %");
+    const char *why, *text = reader_text(r, t, expected);
     if (!text)
         return;
     if (units_read_percent(text, &percent, &why) != 0)
-        reader_wrong(r, t, "%s is not a percentage: %s", diagnostics_quote(text).s, why);
+        reader_wrong(r, t, "%s is not a percentage: %s%s", diagnostics_quote(text).s, why, hint);
     else if (percent > 100)
         reader_wrong(r, t, "%s is out of range; allowed: 0 %% .. 100 %%", diagnostics_quote(text).s);
     else
@@ -299,7 +308,7 @@ static void read_value(struct reader *r, const struct tree *t, const struct sche
         read_count(r, t, f, to);
         break;
     case SCHEMA_SHARE:
-        read_share(r, t, to);
+        reader_share(r, t, "a percentage such as 1 %", "", to);
         break;
     case SCHEMA_WORD:
         if ((word = read_word(r, t, f)))

@@ -8,6 +8,7 @@
 #ifndef BEZEL_CONFIG_SCHEMA_H
 #define BEZEL_CONFIG_SCHEMA_H
 
+#include "base/near.h"
 #include "config/tree.h"
 
 /** Collects diagnostics. Functions do not return BEZEL_ENOMEM: they set out_of_memory. */
@@ -119,8 +120,18 @@ void reader_warn(struct reader *r, const struct tree *t, const char *format, ...
 void reader_missing(struct reader *r, const struct tree *t, const char *key, const char *format, ...)
     BEZEL_PRINTF(4, 5);
 
+/**
+ * Adds an error that there is no `what` called `near->wanted`. It asks whether the nearest name is meant; where none is
+ * near it ends with `otherwise`.
+ */
+void reader_no_such(struct reader *r, const struct tree *t, const char *what, const struct near *near,
+                    const char *otherwise);
+
 /** The text of value `t`; NULL, and reported, if it is not a text. `expected` describes the value in the message. */
 const char *reader_text(struct reader *r, const struct tree *t, const char *expected);
+
+/** Reads a percentage as a share. The message that it is none ends with `hint`. */
+void reader_share(struct reader *r, const struct tree *t, const char *expected, const char *hint, double *to);
 
 /**
  * Prints the keys of `fields` in their order, with the values in `object`: "key: value, key: value", or each in a line

@@ -3,8 +3,8 @@
 #include "config/starting.h"
 
 #include "base/clock.h"
-#include "base/near.h"
 #include "base/units.h"
+#include "config/check_internal.h"
 #include "config/diagnostics.h"
 #include "config/fields_internal.h"
 
@@ -101,25 +101,10 @@ void starting_free(struct experiment_process *p)
 
 /* ---- Checks ------------------------------------------------------------------------------------------------------ */
 
-static int find(const struct experiment *e, const char *name)
-{
-    for (uint32_t i = 0; i < e->process_count; i++)
-        if (e->processes[i].name && strcmp(e->processes[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}
-
 static void check_name(struct reader *r, const struct tree *t, const struct experiment *e, const char *name)
 {
-    int found = find(e, name);
-    struct near near = {.wanted = name};
-    for (uint32_t i = 0; found < 0 && i < e->process_count; i++)
-        near_consider(&near, e->processes[i].name ? e->processes[i].name : "");
-    if (found < 0 && near.best)
-        reader_wrong(r, t, "there is no process %s; did you mean '%s'?", diagnostics_quote(name).s, near.best);
-    else if (found < 0)
-        reader_wrong(r, t, "there is no process %s", diagnostics_quote(name).s);
-    else if (e->processes[found].attach)
+    int found = check_find_process(r, t, e, name, "");
+    if (found >= 0 && e->processes[found].attach)
         reader_wrong(r, t, "process %s is attached to: only processes that are started can be waited for",
                      diagnostics_quote(name).s);
 }
@@ -133,7 +118,7 @@ static bool waits_for_itself(const struct experiment *e, uint32_t i)
     while (at < count) {
         const struct experiment_process *p = &e->processes[queue[at++]];
         for (char *const *name = p->after; name && *name; name++) {
-            int next = find(e, *name);
+            int next = check_process_named(e, *name);
             if (next == (int)i)
                 return true;
             if (next < 0 || seen[next])

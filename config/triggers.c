@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/grow.h"
-#include "base/near.h"
 #include "base/units.h"
 #include "config/check_internal.h"
 #include "config/diagnostics.h"
@@ -296,17 +295,8 @@ static void find_process(struct reader *r, const struct tree *t, const struct ex
                          struct experiment_action *a)
 {
     const char *name = t ? reader_text(r, t, "the name of a process") : NULL;
-    struct near near = {.wanted = name};
-    for (uint32_t i = 0; name && i < e->process_count; i++) {
-        if (e->processes[i].name && strcmp(e->processes[i].name, name) == 0)
-            a->process = (int)i;
-        if (e->processes[i].name)
-            near_consider(&near, e->processes[i].name);
-    }
-    if (name && a->process < 0)
-        reader_wrong(r, t, "there is no process %s%s%s%s", diagnostics_quote(name).s,
-                     near.best ? "; did you mean '" : " in 'processes'", near.best ? near.best : "",
-                     near.best ? "'?" : "");
+    if (name)
+        a->process = check_find_process(r, t, e, name, " in 'processes'");
 }
 
 /* A key that says how something else is done. */
