@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "base/uuid.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,25 +39,33 @@ void launch_collector_print(const struct experiment *e, struct launch_collector_
     t->clock = clock_keeping_print(&e->collector.clock);
 }
 
-size_t launch_collector_append(const struct experiment *e, struct launch_collector_texts *t, char **argv, size_t n)
+void launch_collector_argument(char **argv, const char *option, const char *value)
 {
-    const struct {
-        const char *option;
-        char *value;
-    } options[] = {{"--sync", t->sync.s},         {"--connections", t->connections},
-                   {"--processes", t->processes}, {"--packet", t->packet.s},
-                   {"--rate", t->rate.s},         {"--clock", t->clock.s},
-                   {"--order", t->order.s},       {"--keep", t->keep.s},
-                   {"--serve", e->store.serve},   {"--metrics", e->store.metrics},
-                   {"--push", e->store.push},     {"--engine", e->store.engine}};
-    _Static_assert(2 * sizeof options / sizeof *options == LAUNCH_COLLECTOR_ROOT_ARGS, "that many at most");
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (options[i].value && options[i].value[0]) {
-            argv[n++] = ARG(options[i].option);
-            argv[n++] = options[i].value;
-        }
-    argv[n] = NULL;
-    return n;
+    size_t n = 0;
+    if (!value || !value[0])
+        return;
+    while (argv[n])
+        n++;
+    assert(n + 2 <= LAUNCH_COLLECTOR_ARGS);
+    argv[n] = ARG(option);
+    argv[n + 1] = ARG(value);
+    argv[n + 2] = NULL;
+}
+
+void launch_collector_append(const struct experiment *e, const struct launch_collector_texts *t, char **argv)
+{
+    launch_collector_argument(argv, "--sync", t->sync.s);
+    launch_collector_argument(argv, "--connections", t->connections);
+    launch_collector_argument(argv, "--processes", t->processes);
+    launch_collector_argument(argv, "--packet", t->packet.s);
+    launch_collector_argument(argv, "--rate", t->rate.s);
+    launch_collector_argument(argv, "--clock", t->clock.s);
+    launch_collector_argument(argv, "--order", t->order.s);
+    launch_collector_argument(argv, "--keep", t->keep.s);
+    launch_collector_argument(argv, "--serve", e->store.serve);
+    launch_collector_argument(argv, "--metrics", e->store.metrics);
+    launch_collector_argument(argv, "--push", e->store.push);
+    launch_collector_argument(argv, "--engine", e->store.engine);
 }
 
 static void print_options(const struct experiment *e, const struct launch_collector_options *o,
@@ -73,43 +82,22 @@ static void make_inner(const struct experiment *e, const struct launch_collector
     snprintf(c->public, sizeof c->public, "%s/%s.pub", o->keys, e->store.key);
     snprintf(c->buffer, sizeof c->buffer, "%s", units_exact_size(o->inner->buffer).s);
     snprintf(c->texts.connections, sizeof c->texts.connections, "%u", o->connections ? o->connections : 1);
-    char *const args[] = {ARG("bezel-collector"),
-                          ARG("--id"),
-                          c->id,
-                          ARG("--control"),
-                          o->inner->control,
-                          ARG("--keys"),
-                          ARG(o->keys),
-                          ARG("--key"),
-                          c->key,
-                          ARG("--parent-key"),
-                          c->public,
-                          ARG("--listen"),
-                          ARG(o->listen),
-                          ARG("--buffer"),
-                          c->buffer,
-                          ARG("--connections"),
-                          c->texts.connections,
-                          ARG("--packet"),
-                          c->texts.packet.s,
-                          NULL};
-    size_t n = sizeof args / sizeof *args - 1;
-    _Static_assert(sizeof args / sizeof *args + 2 * EXPERIMENT_PARENTS_MAX + 4 <= sizeof c->argv / sizeof *c->argv,
-                   "there is room for all arguments");
-    memcpy(c->argv, args, sizeof args);
+    c->argv[0] = ARG("bezel-collector");
+    launch_collector_argument(c->argv, "--id", c->id);
+    launch_collector_argument(c->argv, "--control", o->inner->control);
+    launch_collector_argument(c->argv, "--keys", o->keys);
+    launch_collector_argument(c->argv, "--key", c->key);
+    launch_collector_argument(c->argv, "--parent-key", c->public);
+    launch_collector_argument(c->argv, "--listen", o->listen);
+    launch_collector_argument(c->argv, "--buffer", c->buffer);
+    launch_collector_argument(c->argv, "--connections", c->texts.connections);
+    launch_collector_argument(c->argv, "--packet", c->texts.packet.s);
     if (o->inner->proxy && o->inner->forward) {
-        c->argv[n++] = ARG("--proxy");
-        c->argv[n++] = o->inner->proxy;
-        c->argv[n++] = ARG("--forward");
-        c->argv[n++] = o->inner->forward;
+        launch_collector_argument(c->argv, "--proxy", o->inner->proxy);
+        launch_collector_argument(c->argv, "--forward", o->inner->forward);
     }
-    for (size_t i = 0; i < EXPERIMENT_PARENTS_MAX; i++) {
-        if (!o->parents[i][0])
-            continue;
-        c->argv[n++] = ARG("--parent");
-        c->argv[n++] = ARG(o->parents[i]);
-    }
-    c->argv[n] = NULL;
+    for (size_t i = 0; i < EXPERIMENT_PARENTS_MAX; i++)
+        launch_collector_argument(c->argv, "--parent", o->parents[i]);
 }
 
 /* The server reads the run, and has the collector's key. */
@@ -130,13 +118,14 @@ static void make_discard(struct launch_collector *c)
 
 static void make_root(const struct experiment *e, const struct launch_collector_options *o, struct launch_collector *c)
 {
-    char *const args[] = {ARG("bezel-collector"), ARG("--run"),  c->directory, ARG("--id"),  c->id,  ARG("--control"),
-                          e->collector.control,   ARG("--keys"), ARG(o->keys), ARG("--key"), c->key, ARG("--listen"),
-                          ARG(o->listen)};
-    _Static_assert(sizeof args / sizeof *args + LAUNCH_COLLECTOR_ROOT_ARGS < sizeof c->argv / sizeof *c->argv,
-                   "there is room for all arguments");
-    memcpy(c->argv, args, sizeof args);
-    (void)launch_collector_append(e, &c->texts, c->argv, sizeof args / sizeof *args);
+    c->argv[0] = ARG("bezel-collector");
+    launch_collector_argument(c->argv, "--run", c->directory);
+    launch_collector_argument(c->argv, "--id", c->id);
+    launch_collector_argument(c->argv, "--control", e->collector.control);
+    launch_collector_argument(c->argv, "--keys", o->keys);
+    launch_collector_argument(c->argv, "--key", c->key);
+    launch_collector_argument(c->argv, "--listen", o->listen);
+    launch_collector_append(e, &c->texts, c->argv);
 }
 
 bool launch_collector_make(const struct experiment *e, const struct launch_collector_options *o, const char *name,

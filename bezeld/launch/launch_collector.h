@@ -24,7 +24,7 @@
 #define LAUNCH_COLLECTOR_DISCARD "discard"
 #define LAUNCH_COLLECTOR_SESSION "-collector"
 
-enum { LAUNCH_COLLECTOR_ARGS = 40, LAUNCH_COLLECTOR_ROOT_ARGS = 24, LAUNCH_COLLECTOR_ENDPOINT = 256 };
+enum { LAUNCH_COLLECTOR_ARGS = 40, LAUNCH_COLLECTOR_ENDPOINT = 256 };
 
 /** What they are started with beside the experiment. Texts are borrowed. */
 struct launch_collector_options {
@@ -54,11 +54,12 @@ struct launch_collector {
 
 void launch_collector_print(const struct experiment *e, struct launch_collector_texts *t);
 
-/**
- * Appends what `e` says of the root to its `n` arguments, wherever it runs: LAUNCH_COLLECTOR_ROOT_ARGS and a NULL at
- * most. Borrows `e` and `t`, its texts. Returns the number of arguments.
+/** Appends `option` with its value, which is borrowed, to `argv`, of LAUNCH_COLLECTOR_ARGS; none if that is "" or NULL.
  */
-size_t launch_collector_append(const struct experiment *e, struct launch_collector_texts *t, char **argv, size_t n);
+void launch_collector_argument(char **argv, const char *option, const char *value);
+
+/** Appends what `e` says of the root to its arguments, wherever it runs. Borrows `e` and `t`, its texts. */
+void launch_collector_append(const struct experiment *e, const struct launch_collector_texts *t, char **argv);
 
 /** The run directory of `run` on the machine of the collector. Returns `path`. */
 char *launch_collector_directory(const struct experiment *e, const uint8_t run[16], char path[PATH_MAX]);

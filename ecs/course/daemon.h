@@ -11,6 +11,7 @@
 #ifndef BEZEL_ECS_COURSE_DAEMON_H
 #define BEZEL_ECS_COURSE_DAEMON_H
 
+#include "bezeld/launch/launch_collector.h"
 #include "ecs/course/remote_collector.h"
 
 #include <limits.h>
@@ -19,7 +20,7 @@
 
 struct message_command;
 
-enum { DAEMON_ARGS_MAX = 40, DAEMON_NAME_MAX = 160 };
+enum { DAEMON_ARGS_MAX = LAUNCH_COLLECTOR_ARGS, DAEMON_NAME_MAX = 160 };
 
 struct daemon {
     /* Filled by the caller before daemon_start(). */

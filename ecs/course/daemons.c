@@ -90,17 +90,13 @@ static void describe_collector(struct daemons *f, const struct experiment *e, co
     else
         snprintf(f->data, sizeof f->data, "ipc://%s/.data", run->private);
     launch_collector_print(e, &f->texts);
-    char *const args[] = {ARG("bezel-collector"), ARG("--run"), ARG(run->path), ARG("--listen"), f->data,
-                          ARG("--control"),       d->control};
-    memcpy(d->args, args, sizeof args);
-    size_t n = launch_collector_append(e, &f->texts, d->args, sizeof args / sizeof *args);
-    if (!f->keys[0])
-        return;
-    char *const keys[] = {ARG("--keys"), f->keys, ARG("--key"), f->collector_key, NULL};
-    _Static_assert(sizeof args / sizeof *args + LAUNCH_COLLECTOR_ROOT_ARGS + sizeof keys / sizeof *keys <=
-                       sizeof d->args / sizeof *d->args,
-                   "there is room for all arguments");
-    memcpy(d->args + n, keys, sizeof keys);
+    d->args[0] = ARG("bezel-collector");
+    launch_collector_argument(d->args, "--run", run->path);
+    launch_collector_argument(d->args, "--listen", f->data);
+    launch_collector_argument(d->args, "--control", d->control);
+    launch_collector_append(e, &f->texts, d->args);
+    launch_collector_argument(d->args, "--keys", f->keys);
+    launch_collector_argument(d->args, "--key", f->collector_key);
 }
 
 /* A collector on a node is commanded over tcp. */
@@ -150,9 +146,9 @@ static void describe_child(struct daemons *f, const struct experiment *e, uint32
     snprintf(d->control, sizeof d->control, "ipc://%s/.b%u/control", run->private, node);
     d->session.address = d->control;
     d->session.child = true;
-    char *const args[] = {ARG("bezeld"), ARG("--control"), d->control, f->keys[0] ? ARG("--keys") : NULL, f->keys,
-                          NULL};
-    memcpy(d->args, args, sizeof args);
+    d->args[0] = ARG("bezeld");
+    launch_collector_argument(d->args, "--control", d->control);
+    launch_collector_argument(d->args, "--keys", f->keys);
 }
 
 static int describe_node(struct daemons *f, const struct experiment *e, uint32_t node, const struct rundir *run)
@@ -179,23 +175,15 @@ static void describe_manager(struct daemons *f, const struct rundir *run)
     d->program = f->manager_program;
     snprintf(d->log, sizeof d->log, "%.*s/log/resmgr.log", PATH_MAX - 32, run->path);
     snprintf(d->control, sizeof d->control, "ipc://%s/.manager", run->private);
-    char *const args[] = {ARG("bezel-resmgr"),
-                          ARG("--experiment"),
-                          f->experiment,
-                          ARG("--run"),
-                          ARG(run->uuid),
-                          ARG("--sockets"),
-                          ARG(run->private),
-                          ARG("--control"),
-                          d->control,
-                          ARG("--epoch"),
-                          f->epoch_text,
-                          f->operator_key[0] ? ARG("--keys") : NULL,
-                          f->keys,
-                          ARG("--key"),
-                          f->operator_key,
-                          NULL};
-    memcpy(d->args, args, sizeof args);
+    snprintf(f->epoch_text, sizeof f->epoch_text, "%" PRIu64, f->epoch); /* another one at each start */
+    d->args[0] = ARG("bezel-resmgr");
+    launch_collector_argument(d->args, "--experiment", f->experiment);
+    launch_collector_argument(d->args, "--run", run->uuid);
+    launch_collector_argument(d->args, "--sockets", run->private);
+    launch_collector_argument(d->args, "--control", d->control);
+    launch_collector_argument(d->args, "--epoch", f->epoch_text);
+    launch_collector_argument(d->args, "--keys", f->operator_key[0] ? f->keys : NULL);
+    launch_collector_argument(d->args, "--key", f->operator_key);
 }
 
 int daemons_find(const struct experiment *e, struct daemons *f)

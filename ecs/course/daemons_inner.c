@@ -34,35 +34,20 @@ static void describe_child(struct daemons *f, uint32_t i, const struct rundir *r
     snprintf(it->buffer, sizeof it->buffer, "%s", units_exact_size(e->inner[i].buffer).s);
     uint32_t nodes = experiment_inner_nodes(e, i);
     snprintf(it->connections, sizeof it->connections, "%u", nodes ? nodes : 1);
-    char *const args[] = {ARG("bezel-collector"),
-                          ARG("--id"),
-                          ARG(run->uuid),
-                          ARG("--listen"),
-                          it->data,
-                          ARG("--control"),
-                          d->control,
-                          ARG("--buffer"),
-                          it->buffer,
-                          ARG("--connections"),
-                          it->connections,
-                          ARG("--packet"),
-                          f->texts.packet.s,
-                          f->keys[0] ? ARG("--keys") : NULL,
-                          f->keys,
-                          ARG("--key"),
-                          f->collector_key,
-                          ARG("--parent-key"),
-                          f->collector_public,
-                          NULL};
-    memcpy(d->args, args, sizeof args);
-    size_t n = 0;
-    while (d->args[n])
-        n++;
-    if (f->texts.clock.s[0] && !e->collector.node) { /* on the machine of the root */
-        d->args[n++] = ARG("--clock");
-        d->args[n++] = f->texts.clock.s;
-    }
-    it->arg_count = n;
+    d->args[0] = ARG("bezel-collector");
+    launch_collector_argument(d->args, "--id", run->uuid);
+    launch_collector_argument(d->args, "--listen", it->data);
+    launch_collector_argument(d->args, "--control", d->control);
+    launch_collector_argument(d->args, "--buffer", it->buffer);
+    launch_collector_argument(d->args, "--connections", it->connections);
+    launch_collector_argument(d->args, "--packet", f->texts.packet.s);
+    launch_collector_argument(d->args, "--keys", f->keys);
+    launch_collector_argument(d->args, "--key", f->collector_key);
+    launch_collector_argument(d->args, "--parent-key", f->collector_public);
+    if (!e->collector.node) /* on the machine of the root */
+        launch_collector_argument(d->args, "--clock", f->texts.clock.s);
+    while (d->args[it->arg_count])
+        it->arg_count++;
 }
 
 static int describe_remote(struct daemons *f, uint32_t i)
@@ -154,15 +139,11 @@ static void add_parents(struct daemons *f, uint32_t i)
     const struct experiment_parents *parents = &f->experiment_of->inner[i].parents;
     struct daemons_inner *it = &f->inner[i];
     char **args = daemon_of(f, i)->args;
-    size_t n = it->arg_count;
+    args[it->arg_count] = NULL;
     for (uint32_t k = 0; k < parents->count || k == 0; k++) {
         find_parent(f, parents, k, true, it->parents[k]);
-        if (!it->parents[k][0])
-            continue;
-        args[n++] = ARG("--parent");
-        args[n++] = it->parents[k];
+        launch_collector_argument(args, "--parent", it->parents[k]);
     }
-    args[n] = NULL;
 }
 
 int daemons_list_parents(const struct daemons *f, const struct experiment_parents *parents, bool here, char *text,
