@@ -50,15 +50,20 @@ int program_find(const char *list, const char *directory, const char *name, char
     }
 }
 
+bool program_folder(char path[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    path[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = '\0';
+    return slash;
+}
+
 int program_find_own(const char *name, char *path, size_t size)
 {
     char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n > 0) {
-        self[n] = '\0';
-        *strrchr(self, '/') = '\0';
-        if (program_join(self, name, path, size) && program_check(path) == 0)
-            return 0;
-    }
+    if (program_folder(self) && program_join(self, name, path, size) && program_check(path) == 0)
+        return 0;
     return program_find(NULL, ".", name, path, size) == 0 ? 0 : ENOENT;
 }

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,6 +23,9 @@ bool program_join(const char *folder, const char *name, char *path, size_t size)
  * was found may be executed; ENOENT where none was found.
  */
 int program_find(const char *list, const char *directory, const char *name, char *path, size_t size) BEZEL_MUST_CHECK;
+
+/** The folder of the executable of this process. False: it is not known. */
+bool program_folder(char path[PATH_MAX]);
 
 /**
  * Finds program `name` of this installation: beside the executable of this process, else in $PATH. Returns 0 with its

@@ -32,11 +32,8 @@ static void put_schema(FILE *out)
 {
     static const char *const schemas[] = {"../share/bezel/experiment.schema.json", "experiment.schema.json"};
     char self[PATH_MAX], path[PATH_MAX], real[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = '\0';
-    if (strrchr(self, '/'))
-        *strrchr(self, '/') = '\0';
-    for (size_t i = 0; n > 0 && i < sizeof schemas / sizeof *schemas; i++)
+    bool known = program_folder(self);
+    for (size_t i = 0; known && i < sizeof schemas / sizeof *schemas; i++)
         if (program_join(self, schemas[i], path, sizeof path) && realpath(path, real)) {
             fprintf(out, "# yaml-language-server: $schema=%s\n", real);
             return;

@@ -77,10 +77,7 @@ void node_packages_find(const char *folder, const char *architecture, struct nod
     p->offer.release = p->release;
     p->offer.architecture = p->architecture;
     bool found = folder && (look(folder, architecture, p) || look(folder, "*", p));
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = '\0';
-    if (strrchr(self, '/'))
-        *strrchr(self, '/') = '\0';
+    (void)program_folder(self);
     for (size_t i = 0; !folder && !found && i < sizeof usual / sizeof *usual; i++)
         found = program_join(self, usual[i], path, sizeof path) && (look(path, architecture, p) || look(path, "*", p));
     p->offer.folder = found ? p->folder : NULL;
