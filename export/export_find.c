@@ -8,7 +8,6 @@
 #include "export/export_internal.h"
 #include "run/store/trace_reader.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@ enum { MEASURE_BYTES = 4 << 10 /* read at once: headers alone are looked at, and
 /* The state of the search. */
 struct search {
     bool served; /* by a collector: files grow */
+    struct export_nodes *nodes;
     struct export_node *node;
 };
 
@@ -69,49 +69,40 @@ static int add_stream(const char *path, void *context)
     return err;
 }
 
-static int add_node(struct export_nodes *nodes, const char *trace, const char *dir, bool served)
+static int add_node(struct search *search, const char *trace, const char *dir)
 {
+    struct export_nodes *nodes = search->nodes;
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", trace, dir) >= (int)sizeof path)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
     if (!grow_list(&nodes->list, &nodes->capacity, nodes->count, sizeof *nodes->list))
         return BEZEL_ENOMEM;
-    struct search search = {.served = served, .node = &nodes->list[nodes->count++]};
-    memset(search.node, 0, sizeof *search.node);
-    snprintf(search.node->dir, sizeof search.node->dir, "%s", dir);
-    return trace_reader_list(path, add_stream, &search);
+    search->node = &nodes->list[nodes->count++];
+    memset(search->node, 0, sizeof *search->node);
+    snprintf(search->node->dir, sizeof search->node->dir, "%s", dir);
+    return trace_reader_list(path, add_stream, search);
 }
 
 /* Adds an entry of the trace's folder; leaves out what is not a folder. */
-static int add_found(struct export_nodes *nodes, const char *trace, const char *dir, bool served)
+static int add_found(const char *trace, const char *dir, void *context)
 {
-    int err = add_node(nodes, trace, dir, served);
+    struct search *search = context;
+    int err = add_node(search, trace, dir);
     if (err == BEZEL_ESYS && errno == ELOOP)
         log_error("BEZEL-EXPORT-LINK", "%s/%s is a symbolic link, which is not followed: copy the trace itself there",
                   trace, dir);
     if (err != BEZEL_ESYS || errno != ENOTDIR)
         return err;
     log_warn("BEZEL-EXPORT-FOREIGN", "left out %s/%s: it is not a folder", trace, dir);
-    nodes->count--;
+    search->nodes->count--;
     return 0;
 }
 
 int export_find(const char *run, struct export_nodes *nodes)
 {
-    char trace[PATH_MAX];
+    struct search search = {.served = folder_is_held(run), .nodes = nodes};
     *nodes = (struct export_nodes){0};
-    if (snprintf(trace, sizeof trace, "%s/trace", run) >= (int)sizeof trace)
-        return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    DIR *dir = file_open_dir(trace, 1);
-    if (!dir)
-        return errno == ENOENT && access(run, F_OK) == 0 ? 0 : err_from_errno(errno); /* nothing is stored yet */
-    int err = 0;
-    bool served = folder_is_held(run);
-    for (struct dirent *d; !err && (d = file_next(dir, &err));)
-        if (d->d_name[0] != '.')
-            err = add_found(nodes, trace, d->d_name, served);
-    closedir(dir);
-    return err;
+    return trace_reader_folders(run, add_found, &search);
 }
 
 void export_warn_expired(uint64_t records, uint64_t packets)

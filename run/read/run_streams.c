@@ -12,9 +12,7 @@
 #include "run/rundb/rundb_sections.h"
 #include "run/store/trace_reader.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -334,8 +332,9 @@ static bool may_have_more(struct run_streams_folder *f, const char *path)
     return !same;
 }
 
-static int list_folder(struct run_streams *s, const char *trace, const char *name)
+static int list_folder(const char *trace, const char *name, void *context)
 {
+    struct run_streams *s = context;
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", trace, name) >= (int)sizeof path)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
@@ -355,26 +354,10 @@ static int list_folder(struct run_streams *s, const char *trace, const char *nam
     return err;
 }
 
-static int find(struct run_streams *s)
-{
-    char trace[PATH_MAX];
-    if (snprintf(trace, sizeof trace, "%s/trace", s->run) >= (int)sizeof trace)
-        return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    DIR *dir = file_open_dir(trace, 1);
-    if (!dir)
-        return errno == ENOENT && access(s->run, F_OK) == 0 ? 0 : err_from_errno(errno); /* nothing is stored yet */
-    int err = 0;
-    for (struct dirent *d; !err && (d = file_next(dir, &err));)
-        if (d->d_name[0] != '.')
-            err = list_folder(s, trace, d->d_name);
-    closedir(dir);
-    return err;
-}
-
 int run_streams_look(struct run_streams *s)
 {
     s->renewals = 0;
     s->looks++;
     int err = renew_knowledge(s);
-    return err ? err : find(s);
+    return err ? err : trace_reader_folders(s->run, list_folder, s);
 }

@@ -301,6 +301,23 @@ static int is_stream_file(const struct dirent *entry)
     return entry->d_name[0] != '.' && strcmp(entry->d_name, "metadata") != 0;
 }
 
+int trace_reader_folders(const char *run, int (*each)(const char *trace, const char *name, void *context),
+                         void *context)
+{
+    char trace[PATH_MAX];
+    if (snprintf(trace, sizeof trace, "%s/trace", run) >= (int)sizeof trace)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
+    DIR *dir = file_open_dir(trace, 1);
+    if (!dir)
+        return errno == ENOENT && access(run, F_OK) == 0 ? 0 : err_from_errno(errno); /* nothing is stored yet */
+    int err = 0;
+    for (struct dirent *d; !err && (d = file_next(dir, &err));)
+        if (d->d_name[0] != '.')
+            err = each(trace, d->d_name, context);
+    closedir(dir);
+    return err;
+}
+
 int trace_reader_list(const char *trace, int (*each)(const char *path, void *context), void *context)
 {
     struct dirent **entries;

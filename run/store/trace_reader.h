@@ -139,6 +139,13 @@ uint64_t trace_reader_rest(const struct trace_reader *r);
 /* ---- folders ----------------------------------------------------------------------------------------------------- */
 
 /**
+ * Calls `each` with folder `trace` of run directory `run` and the name of every entry there, until it returns another
+ * value than 0. Returns that, or an error with errno. Nothing is stored yet: there is no folder.
+ */
+int trace_reader_folders(const char *run, int (*each)(const char *trace, const char *name, void *context),
+                         void *context) BEZEL_MUST_CHECK;
+
+/**
  * Calls `each` for every stream file in directory `trace` (of one node), in the order of their names: all files but
  * `metadata` and those that begin with a dot. Stops at and returns the first non-zero result of `each`; else 0 or an
  * error, with errno ENOTDIR if it is no folder, ELOOP where a symbolic link leads to it.
