@@ -9,6 +9,7 @@
 #include "base/ulimit.h"
 #include "collector/serve/serve_reader.h"
 #include "collector/serve/serve_server.h"
+#include "collector/serve/serve_socket.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -20,7 +21,6 @@
 #include <unistd.h>
 
 enum {
-    READER_FD = 3,
     SERVE_NICE = 10,  /* of the server and its readers */
     SERVE_FILES = 24, /* descriptors that it needs at least, for ZeroMQ and one consumer */
 };
@@ -77,7 +77,7 @@ static int run_reader(const char *run)
     (void)setrlimit(RLIMIT_DATA, &memory);
 #endif
     signal(SIGINT, SIG_IGN);
-    return serve_reader_run(run, READER_FD);
+    return serve_reader_run(run, SERVE_READER_FD);
 }
 
 int main(int argc, char **argv)

@@ -5,11 +5,11 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "collector/serve/serve_socket.h"
 #include "mdr/parts.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -50,40 +50,12 @@ void serve_deny(struct serve_server *v, const struct link_peer *peer, const char
 
 /* ---- its reader -------------------------------------------------------------------------------------------------- */
 
-#define ARG(text) ((char *)(text)) /* posix_spawn() takes argv without const, and does not write to it */
-
-enum { READER_FD = 3 };
-
-extern char **environ;
-
-static int spawn_reader(struct serve_server *v, int fd, pid_t *pid)
-{
-    const struct serve_server_options *o = v->options;
-    char *const args[] = {ARG("bezel-serve"), ARG("--reader"), ARG("--run"), ARG(o->run), NULL};
-    posix_spawn_file_actions_t actions;
-    int sys = posix_spawn_file_actions_init(&actions);
-    if (sys)
-        return errno = sys, BEZEL_ESYS;
-    sys = posix_spawn_file_actions_adddup2(&actions, fd, READER_FD);
-    if (!sys)
-        sys = posix_spawn_file_actions_addclosefrom_np(&actions, READER_FD + 1);
-    if (!sys)
-        sys = posix_spawn(pid, o->program, &actions, NULL, args, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return sys ? (errno = sys, err_from_errno(sys)) : 0;
-}
-
 /* Starts the reader, and gives it the request. */
 static int start_reader(struct serve_server *v, struct serve_consumer *c, const struct link_frame *frame)
 {
-    int pair[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-        return err_from_errno(errno);
-    int err = spawn_reader(v, pair[1], &c->pid);
-    close(pair[1]);
-    if (!err && send(pair[0], frame->data, frame->size, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)frame->size)
+    int err = serve_socket_start_reader(v->options->program, v->options->run, &c->fd, &c->pid);
+    if (!err && send(c->fd, frame->data, frame->size, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)frame->size)
         err = BEZEL_ESYS;
-    c->fd = pair[0];
     return err;
 }
 

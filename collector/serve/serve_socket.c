@@ -8,9 +8,45 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Starts it with `end` as its descriptor SERVE_READER_FD, and no other but the standard ones. Returns 0 or an errno. */
+static int spawn_reader(const char *program, const char *run, int end, pid_t *pid)
+{
+    const char *args[] = {"bezel-serve", "--reader", "--run", run, NULL};
+    posix_spawn_file_actions_t actions;
+    int sys = posix_spawn_file_actions_init(&actions);
+    if (sys)
+        return sys;
+    sys = posix_spawn_file_actions_adddup2(&actions, end, SERVE_READER_FD);
+    if (!sys)
+        sys = posix_spawn_file_actions_addclosefrom_np(&actions, SERVE_READER_FD + 1);
+    if (!sys)
+        sys = posix_spawn(pid, program, &actions, NULL, (char **)(uintptr_t)args, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return sys;
+}
+
+int serve_socket_start_reader(const char *program, const char *run, int *fd, pid_t *pid)
+{
+    int pair[2];
+    *fd = -1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return err_from_errno(errno);
+    int sys = spawn_reader(program, run, pair[1], pid);
+    close(pair[1]);
+    if (!sys)
+        return *fd = pair[0], 0;
+    *pid = 0;
+    close(pair[0]);
+    return errno = sys, err_from_errno(sys);
+}
 
 int serve_socket_put(struct serve_socket *s, const uint8_t *bytes, size_t n)
 {

@@ -11,8 +11,10 @@
 #include "mdr/read_message.h"
 
 #include <stddef.h>
+#include <sys/types.h>
 
-enum { SERVE_GONE = 1 }; /* nobody takes what is sent any more; other results are 0 and errors */
+enum { SERVE_READER_FD = 3 }; /* the reader's end */
+enum { SERVE_GONE = 1 };      /* nobody takes what is sent any more; other results are 0 and errors */
 
 struct serve_socket {
     int fd;
@@ -21,6 +23,12 @@ struct serve_socket {
     size_t received;             /* bytes of the message that came last */
     uint8_t bytes[READ_FRAME_MAX];
 };
+
+/**
+ * Starts `program` (bezel-serve) as a reader of run directory `run`: *fd is the server's end of its socket. Returns 0,
+ * or an error with errno, and *fd -1.
+ */
+int serve_socket_start_reader(const char *program, const char *run, int *fd, pid_t *pid) BEZEL_MUST_CHECK;
 
 /** Sends `n` bytes; or s->message. Returns 0, SERVE_GONE, or an error. */
 int serve_socket_put(struct serve_socket *s, const uint8_t *bytes, size_t n) BEZEL_MUST_CHECK;

@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,12 +32,6 @@
 #define GRACE         (8 * CLOCK_S) /* for what is stored, once it is to end */
 #define RETRY_FIRST   (500 * CLOCK_MS)
 #define RETRY_LONGEST (10 * CLOCK_S)
-
-enum { READER_FD = 3 };
-
-#define ARG(text) ((char *)(text)) /* posix_spawn() takes argv without const, and does not write to it */
-
-extern char **environ;
 
 /* A file of the run, as this session's reader numbers it. */
 struct published_file {
@@ -80,32 +73,10 @@ static int fail_at_engine(struct publish *p, int err)
 
 /* ---- the reader -------------------------------------------------------------------------------------------------- */
 
-static int spawn_reader(struct publish *p, int fd)
-{
-    char *const args[] = {ARG("bezel-serve"), ARG("--reader"), ARG("--run"), ARG(p->o->run), NULL};
-    posix_spawn_file_actions_t actions;
-    int sys = posix_spawn_file_actions_init(&actions);
-    if (sys)
-        return sys;
-    sys = posix_spawn_file_actions_adddup2(&actions, fd, READER_FD);
-    if (!sys)
-        sys = posix_spawn_file_actions_addclosefrom_np(&actions, READER_FD + 1);
-    if (!sys)
-        sys = posix_spawn(&p->reader, p->o->server, &actions, NULL, args, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return sys;
-}
-
 /* Starts the reader of a session, and asks it for all that the run has. */
 static int start_reader(struct publish *p)
 {
-    int pair[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-        return fail(p, BEZEL_ESYS, "no reader: %s", ulimit_reason(BEZEL_ESYS));
-    errno = spawn_reader(p, pair[1]);
-    close(pair[1]);
-    p->socket.fd = pair[0];
-    if (errno)
+    if (serve_socket_start_reader(p->o->server, p->o->run, &p->socket.fd, &p->reader) != 0)
         return fail(p, BEZEL_ESYS, "%s cannot be started: %s", p->o->server, ulimit_reason(BEZEL_ESYS));
     p->socket.message = (struct read_message){
         .type = READ_MIRROR, .mirror = {.follow = true, .rows = RUNDB_APPLY_VERSION, .credit = READ_CREDIT_MAX}};
