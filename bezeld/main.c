@@ -29,9 +29,8 @@ enum {
 
 static const char about[] =
     "The daemon of a node: it reads records, sends them to the collector, and keeps limits. It serves up to 16 "
-    "sessions, "
-    "each one node of one experiment. `bezel run` requests a session from the bezeld at the address of the node, or "
-    "starts a bezeld for the run if the node has no address.\n";
+    "sessions, each one node of one experiment. `bezel run` requests a session from the bezeld at the address of the "
+    "node, or starts a bezeld for the run if the node has no address.\n";
 static const char footer[] =
     "On SIGTERM it sends what is left, for at most two seconds, and ends; a second SIGTERM ends it at once.\n"
     "Exit codes: 0 ended on request, 1 failed, 2 wrong arguments.\n";

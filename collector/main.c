@@ -42,8 +42,7 @@ static struct arguments given = {
 static const char about[] =
     "Receives packets of measurement data, stores them in a run directory, and acknowledges them when they are stored. "
     "`bezel run` starts it. Started by hand, it repairs and continues a run whose collector was killed. Without "
-    "endpoints it "
-    "repairs the run, completes run.db from what is stored, and ends.\n";
+    "endpoints it repairs the run, completes run.db from what is stored, and ends.\n";
 static const char footer[] =
     "SIGTERM finishes; a second one ends at once. Exit codes: 0 finished, 1 failed, 2 wrong arguments.\n";
 
@@ -183,9 +182,8 @@ static const struct options_entry entries[] = {
      "(default 0: unbounded)",
      .size = &given.daemon.limits.rate, .most = 1024 * UNITS_GIB},
     {"clock", 0, "KEEPER",
-     "what keeps the wall clock of this machine: ptp:BOUND, with the bound of its error, a duration from 1 ns to 1 "
-     "s; or chrony, which gives its own bound to the kernel. Nodes whose wall clocks are kept too compare times by "
-     "them",
+     "what keeps the wall clock of this machine: ptp:BOUND, with the bound of its error, a duration from 1 ns to 1 s; "
+     "or chrony, which gives its own bound to the kernel. Nodes whose wall clocks are kept too compare times by them",
      .read = read_clock},
     {"order", 0, "SETTINGS",
      "how readers of a run that this collector begins order its records: BUFFERS:MEMORY:WAIT, with miso or siso, a "

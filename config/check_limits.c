@@ -392,8 +392,7 @@ static const char *not_joined(const struct experiment *e, const struct experimen
     if (experiment_join_of(e, l->metric) != JOIN_NOT)
         return NULL;
     return "is of the first or latest record, which the clocks of several nodes cannot determine: remove 'per: "
-           "global', or use "
-           "'min', 'max' or 'mean'";
+           "global', or use 'min', 'max' or 'mean'";
 }
 
 static void check_joins(struct reader *r, const struct tree *root, const struct experiment *e)

@@ -47,8 +47,7 @@ static bool on_one_machine(const struct experiment_node *a, const struct experim
 
 /* Output, traces and logs have names of processes and nodes. */
 static const char one_file[] =
-    "differs from %s in capital letters alone: where a file system ignores these, their files "
-    "would be one";
+    "differs from %s in capital letters alone: where a file system ignores these, their files would be one";
 
 static void check_node(struct reader *r, const struct tree *t, const struct experiment_node *n,
                        const struct experiment_node *former)

@@ -354,8 +354,7 @@ static void warn_forward(struct reader *r, const struct tree *root, const struct
     const struct tree *accumulate = tree_get(forward, "accumulate");
     if (s->accumulate > 1 && !accumulates(e))
         reader_warn(r, accumulate,
-                    "has no effect: the rings of flight recorders ('when-full: overwrite') are not "
-                    "polled");
+                    "has no effect: the rings of flight recorders ('when-full: overwrite') are not polled");
     if (!accumulates(e))
         return;
     if (has_waited_at_any_poll(e)) {

@@ -325,8 +325,7 @@ static void check_action(struct reader *r, const struct tree *t, const struct ex
         reader_wrong(r, t, "is no action; allowed: snapshot, aspects, poll, knob, note, mark, command, stop");
     else if (a->act == ACT_NONE && act_of(t->first->key) == ACT_NONE)
         reader_missing(r, t, "note",
-                       "is missing; expected: an action: snapshot, aspects, poll, knob, note, mark, "
-                       "command or stop");
+                       "is missing; expected: an action: snapshot, aspects, poll, knob, note, mark, command or stop");
     check_belongs(r, t, "for", a->act, ACT_ASPECTS);
     check_belongs(r, t, "process", a->act, ACT_KNOB);
     check_belongs(r, t, "timeout", a->act, ACT_COMMAND);
@@ -507,8 +506,7 @@ static void check_cycles(struct reader *r, const struct tree *root, const struct
         reader_wrong(
             r, tree_get(t, "when"),
             is_turned_on(e, of, aspect, UINT64_MAX)
-                ? "can never fire: aspect '%s' is off at the start, and only triggers that wait for this one "
-                  "turn it on"
+                ? "can never fire: aspect '%s' is off at the start, and only triggers that wait for this one turn it on"
                 : "can never fire: sensing.aspects leaves no records of aspect '%s', and no trigger turns it on",
             aspect);
     }

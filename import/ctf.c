@@ -525,8 +525,7 @@ static void finish_streams(struct reading *r)
     if (r->lost_of_any)
         fill_note(fill_first_node(r->c->in), FILL_FIELDS,
                   "whose the lost records of %.80s were is not known (%" PRIu64
-                  "): a time between two records may be one "
-                  "of a loss",
+                  "): a time between two records may be one of a loss",
                   file_name(r->folder), r->lost_of_any);
     for (const struct ctf_stream *s = r->streams; s && r->timeless; s = s->next)
         if (s->node) {

@@ -49,9 +49,8 @@ enum {
 static const char about[] =
     "Starts the programs of experiments on this machine, for the bezeld that has `--launcher DIR`. It runs beside that "
     "bezeld, as the same user, and outlives it: programs go on when the bezeld is restarted.\n";
-static const char footer[] = "Programs end when their run ends, when nobody has asked about them for as long as "
-                             "the file says (`silence`), and when "
-                             "bezel-launcher gets SIGTERM.\n"
+static const char footer[] = "Programs end when their run ends, when nobody has asked about them for as long as the "
+                             "file says (`silence`), and when bezel-launcher gets SIGTERM.\n"
                              "Exit codes: 0 ended on request, 1 failed, 2 wrong arguments.\n";
 
 struct arguments {

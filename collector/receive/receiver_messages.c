@@ -11,9 +11,8 @@
 #include <string.h>
 
 static const char beyond[] =
-    "further processes of this node are not stored: it has had its share of the processes that "
-    "this run may have, and the rest is kept for the other nodes; raise the limit "
-    "(`store: {limits: {processes: N}}`)";
+    "further processes of this node are not stored: it has had its share of the processes that this run may have, and "
+    "the rest is kept for the other nodes; raise the limit (`store: {limits: {processes: N}}`)";
 static const char untaken[] = "further processes are not stored: this run has had as many as its limit allows; raise "
                               "the limit (`store: {limits: {processes: N}}`)";
 

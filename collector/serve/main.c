@@ -28,8 +28,7 @@ enum {
 static const char about[] =
     "Sends the records and losses of a run, finished or growing, to consumers: `bezel tail ENDPOINT`, programs with "
     "libbezel-consumer, and others (docs/WIRE.md). `bezel serve` starts it, and a collector with --serve. It reads "
-    "files "
-    "alone, and slows nobody.\n";
+    "files alone, and slows nobody.\n";
 static const char footer[] = "SIGTERM ends it: consumers have 2 s to take what is stored, 10 s while they take it.\n"
                              "Exit codes: 0 ended, 1 failed, 2 wrong arguments.\n";
 

@@ -31,8 +31,7 @@ static const char about[] =
     "A RUN nats://HOST:PORT/NAME or kafka://HOST:PORT/NAME is one that an engine stores (`store: {engine: URL}`): run "
     "directory TARGET, by default NAME in the folder of runs, is made of it.\n";
 static const char footer[] = "Exit codes: 0 done, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another "
-                             "machine, or the server is not reached. If nothing "
-                             "is stored yet, the export is empty.\n";
+                             "machine, or the server is not reached. If nothing is stored yet, the export is empty.\n";
 
 /* The target's name, `path` and `end`, without slashes at its end. */
 static int find_target(const char *path, const char *end, char target[PATH_MAX])

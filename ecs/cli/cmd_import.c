@@ -22,10 +22,9 @@ extern char **environ;
 
 static const char about[] =
     "Makes a run directory out of a trace of another tool, on which report, verify, tail, export, view, top and why "
-    "work as on any run, and prints its path. TRACE is a CTF 1.8 trace (LTTng, ros2_tracing, barectf and others), "
-    "a folder with several, or a file in PICL. docs/IMPORT.md says what becomes what. The books of such a run are the "
-    "source's: what it "
-    "counted as lost is lost, and where it does not count, the report says that it is unknown.\n";
+    "work as on any run, and prints its path. TRACE is a CTF 1.8 trace (LTTng, ros2_tracing, barectf and others), a "
+    "folder with several, or a file in PICL. docs/IMPORT.md says what becomes what. The books of such a run are the "
+    "source's: what it counted as lost is lost, and where it does not count, the report says that it is unknown.\n";
 static const char footer[] =
     "Exit codes: 0 done; 1 failed, or a trace could not be read to its end, and the run has what "
     "came before; 2 wrong usage, or no trace.\n";

@@ -12,10 +12,9 @@
 #include <string.h>
 
 static const char about[] =
-    "Makes a pair of keys, for links beyond this machine. NAME.key, the secret key, stays with its owner; nobody "
-    "else may read it. NAME.pub, the public key, is to be copied into the folder of keys of everybody who "
-    "accepts it. It lists the roles of its holder and the nodes that it may speak for, and they may be changed "
-    "there.\n";
+    "Makes a pair of keys, for links beyond this machine. NAME.key, the secret key, stays with its owner; nobody else "
+    "may read it. NAME.pub, the public key, is to be copied into the folder of keys of everybody who accepts it. It "
+    "lists the roles of its holder and the nodes that it may speak for, and they may be changed there.\n";
 static const char footer[] = "Exit codes: 0 made, 1 failed, 2 wrong usage.\n";
 
 struct request {

@@ -9,16 +9,12 @@
 
 static const char about[] =
     "Copies the run that a server serves at ENDPOINT into folder DIR, while the run goes on or later, and goes on "
-    "until "
-    "the run is over and all of it is there. All commands that read a run read DIR meanwhile. ENDPOINT is where `bezel "
-    "serve` or a collector serves it on this machine or another, such as tcp://desk:7770. Where the link is cut, or "
-    "the "
-    "disk is full, it tries again, and goes on from what is there; so does a later `bezel mirror` into the same DIR. "
-    "The "
-    "file DIR/mirror says how it stands. Output and logs of programs stay where they are.\n";
+    "until the run is over and all of it is there. All commands that read a run read DIR meanwhile. ENDPOINT is where "
+    "`bezel serve` or a collector serves it on this machine or another, such as tcp://desk:7770. Where the link is "
+    "cut, or the disk is full, it tries again, and goes on from what is there; so does a later `bezel mirror` into the "
+    "same DIR. The file DIR/mirror says how it stands. Output and logs of programs stay where they are.\n";
 static const char footer[] = "Exit codes: 0 all that was asked for is there, or ended by ctrl-C, 1 failed, 2 wrong "
-                             "usage, or DIR is something else, "
-                             "4 the server is not reached.\n";
+                             "usage, or DIR is something else, 4 the server is not reached.\n";
 
 /* Says how it ended. */
 static void say_end(const char *dir)

@@ -36,8 +36,7 @@ static const char about[] =
     "experiment file names nodes of the inventory without an address: `nodes: {desk1: {}}`.\n";
 static const char footer[] =
     "The inventory is the file `nodes` of $XDG_CONFIG_HOME/bezel, or ~/.config/bezel; `keys` beside it has the keys "
-    "with "
-    "which its nodes are reached. BEZEL_SSH names another command than ssh, with its arguments.\n"
+    "with which its nodes are reached. BEZEL_SSH names another command than ssh, with its arguments.\n"
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 4 a node does not answer.\n";
 
 enum { PORT_MAX = 65535, TEXT_MAX = 256 };

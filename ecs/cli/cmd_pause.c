@@ -16,8 +16,7 @@ static const char footer[] =
     "Exit codes: 0 done, 1 failed, 2 usage, or no such run, 4 the run is not running, or a part did not answer.\n";
 static const char resume_about[] = "Ends what 'bezel pause' began. " COMMAND_RUN_OR_FILE;
 static const char stop_about[] = "Ends a run in order, as ctrl-C in its terminal does: `bezel run` ends the programs, "
-                                 "stores what is left, and prints the "
-                                 "report. " COMMAND_RUN_OR_FILE;
+                                 "stores what is left, and prints the report. " COMMAND_RUN_OR_FILE;
 
 static bool take(void *context, const char *name, const struct message *answer)
 {

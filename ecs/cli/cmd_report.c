@@ -38,8 +38,7 @@ int cmd_report(int argc, char **argv)
          .flag = &all},
         {"metrics", 0, "FILE",
          "compute the metrics of FILE, and judge its limits, from the records of a run that has ended, in place of its "
-         "own: "
-         "FILE has the sections 'metrics' and 'limits' of an experiment file; others are not read",
+         "own: FILE has the sections 'metrics' and 'limits' of an experiment file; others are not read",
          .value = &metrics},
         COMMAND_RUNS(&t),
         COMMAND_MIRROR(&m),

@@ -15,8 +15,7 @@ static const char about[] =
     "of memory that it shares with the collector, or by the link; of collectors what they have "
     "stored or passed on; of the resource manager its decisions. " COMMAND_RUN_OR_FILE "\n";
 static const char footer[] =
-    "Exit codes: 0 shown, 1 failed, 2 usage, or no such run, 4 the run is not running, or a part did not "
-    "answer.\n";
+    "Exit codes: 0 shown, 1 failed, 2 usage, or no such run, 4 the run is not running, or a part did not answer.\n";
 
 static bool take_node(void *context, const char *name, const struct message *answer)
 {

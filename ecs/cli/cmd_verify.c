@@ -16,8 +16,7 @@
 static const char about[] =
     "Checks that the records of RUN are complete: each is stored, or counted as lost with its cause. Prints a "
     "line for each finding, with its file, place and remedy, and a last line for the run. " COMMAND_RUN COMMAND_ENDPOINT
-    " It may "
-    "still be going on. Reads every record, writes nothing.\n";
+    " It may still be going on. Reads every record, writes nothing.\n";
 static const char footer[] =
     "Exit codes: 0 complete; 1 damaged, or not readable; 2 wrong usage, or no such run; 3 incomplete: all that "
     "is there is right, and all that is missing is listed.\n";

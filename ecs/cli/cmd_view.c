@@ -4,13 +4,11 @@
 #include "ecs/cli/commands.h"
 
 static const char about[] =
-    "Shows a run in a browser, while it goes on or later: limits and their metrics, decisions, polling, the "
-    "fields of records, spans of threads, messages, losses, and the records behind each of these. It prints the "
-    "name of a file that opens the page; the page is served on 127.0.0.1, to this user alone, until "
-    "ctrl-C. With --foxglove it gives the records to Foxglove, Lichtblick or PlotJuggler instead, and prints the "
-    "address "
-    "to open there: those of a run that goes on as they come, those of one that is over from the "
-    "beginning. " COMMAND_RUN COMMAND_ENDPOINT "\n";
+    "Shows a run in a browser, while it goes on or later: limits and their metrics, decisions, polling, the fields of "
+    "records, spans of threads, messages, losses, and the records behind each of these. It prints the name of a file "
+    "that opens the page; the page is served on 127.0.0.1, to this user alone, until ctrl-C. With --foxglove it gives "
+    "the records to Foxglove, Lichtblick or PlotJuggler instead, and prints the address to open there: those of a run "
+    "that goes on as they come, those of one that is over from the beginning. " COMMAND_RUN COMMAND_ENDPOINT "\n";
 static const char footer[] = "From another machine: ssh -L PORT:127.0.0.1:PORT HOST, and a copy of the file.\n"
                              "\n"
                              "Exit codes: 0 done, 1 failed, 2 wrong usage, or no such run, 4 the run lies on another "

@@ -23,16 +23,12 @@
 static const char about[] =
     "Says why work of a run was slow: where the slow instances of it spent more time than the usual ones, by what "
     "threads did (ran, were ready while others had the CPU, waited for a message, whose sender is followed in turn), "
-    "and the "
-    "course of the slowest one. What is not known is said, with what would make it known. Without --aspect it takes "
-    "the "
-    "limits that were violated. " COMMAND_RUN COMMAND_ENDPOINT "\n";
+    "and the course of the slowest one. What is not known is said, with what would make it known. Without --aspect it "
+    "takes the limits that were violated. " COMMAND_RUN COMMAND_ENDPOINT "\n";
 static const char footer[] = "Exit codes: 0 explained, or every limit held; 1 failed, or more than half of an answer "
-                             "is unknown, or a search found "
-                             "nothing and cannot say that there is nothing, or a violated "
-                             "limit is not about how long something took, or one could not be judged, or a change "
-                             "is not predicted; 2 wrong usage, or no such run; 4 the "
-                             "server is not reached.\n";
+                             "is unknown, or a search found nothing and cannot say that there is nothing, or a "
+                             "violated limit is not about how long something took, or one could not be judged, or a "
+                             "change is not predicted; 2 wrong usage, or no such run; 4 the server is not reached.\n";
 
 static int read_share(const char *text, double *share)
 {
@@ -165,9 +161,7 @@ int cmd_why(int argc, char **argv)
          .flag = &path},
         {"phases", 0, "BY",
          "of --path, --aspect or --search: one answer for each phase, 8 at most: found (what the run did changed "
-         "steeply), "
-         "squares "
-         "(the same by least squares), knobs, decisions, violations",
+         "steeply), squares (the same by least squares), knobs, decisions, violations",
          .value = &phases},
         {"search", 0, NULL,
          "what the limits that were violated, the run and its phases spend their time on, and where: hypotheses (runs, "

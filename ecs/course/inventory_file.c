@@ -35,9 +35,8 @@ int inventory_file_read(struct inventory *inventory)
         return 0;
     if (err && errno == EACCES) { /* $HOME is that of another user */
         log_warn("BEZEL-INVENTORY",
-                 "cannot read the inventory of nodes, %s: %s; nodes without an address are on this "
-                 "machine",
-                 path, strerror(errno));
+                 "cannot read the inventory of nodes, %s: %s; nodes without an address are on this machine", path,
+                 strerror(errno));
         return 0;
     }
     if (err)

@@ -397,9 +397,8 @@ static int open_private(struct rundir *run, int64_t wait)
             base, run->uuid);
     else if (err)
         log_error("BEZEL-RUN-PRIVATE",
-                  "cannot use %s for segments and sockets: %s; set BEZEL_DIR to a short path of "
-                  "your own%s",
-                  base, strerror(errno),
+                  "cannot use %s for segments and sockets: %s; set BEZEL_DIR to a short path of your own%s", base,
+                  strerror(errno),
                   errno == EOPNOTSUPP ? ", on a file system that maps files into memory and has sockets" : "");
     return err;
 }

@@ -146,8 +146,7 @@ const char *endpoint_check_listen(const char *listen, bool keys)
         return "not an endpoint: tcp://ADDRESS:PORT or ipc:///PATH";
     if (!keys && !endpoint_path(listen) && !endpoint_is_loopback(listen))
         return "without keys only ipc:// and tcp:// on loopback (tcp://127.0.0.1:PORT) are allowed: make keys with "
-               "`bezel "
-               "keygen`, and give --keys DIR --key FILE";
+               "`bezel keygen`, and give --keys DIR --key FILE";
     return NULL;
 }
 

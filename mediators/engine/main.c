@@ -19,10 +19,9 @@ enum { ENGINE_NICE = 10 };
 
 static const char about[] =
     "Hands a run, finished or growing, on to NATS JetStream or Kafka, or makes a run directory out of what was handed "
-    "on. A "
-    "collector whose experiment has `store: {engine: URL}` starts it, and `bezel export URL/NAME`. It reads files "
-    "alone, and slows nobody; what the engine lacks stays in the run directory, and is handed on once it is there "
-    "again.\n";
+    "on. A collector whose experiment has `store: {engine: URL}` starts it, and `bezel export URL/NAME`. It reads "
+    "files alone, and slows nobody; what the engine lacks stays in the run directory, and is handed on once it is "
+    "there again.\n";
 static const char footer[] = "SIGTERM ends it: what is stored is handed on for up to 8 s.\n"
                              "Exit codes: 0 ended, 1 failed, or the engine lacks a part, 2 wrong arguments.\n";
 

@@ -184,9 +184,8 @@ static void say_over(struct server *s)
     else
         snprintf(
             text, sizeof text,
-            "the run is over, and %s records and losses of it were given, not all: %s%s%s streams are damaged, gone "
-            "or cut off, %s bytes are no whole packets, %s records had expired, %s have no topic; see 'bezel "
-            "verify'%s%s",
+            "the run is over, and %s records and losses of it were given, not all: %s%s%s streams are damaged, gone or "
+            "cut off, %s bytes are no whole packets, %s records had expired, %s have no topic; see 'bezel verify'%s%s",
             units_count(s->given).s, s->trouble ? rundb_why(s->trouble) : "", s->trouble ? ", " : "",
             units_count(t.cut).s, units_count(t.rest).s, units_count(t.expired).s, units_count(s->left_out).s,
             mirror.text[0] ? ". " : "", mirror.text);

@@ -19,8 +19,7 @@ enum { METRICS_NICE = 10 };
 
 static const char about[] =
     "Gives the metrics of runs, finished or growing, as OpenMetrics text: by HTTP at /metrics, to who asks, and by "
-    "POST "
-    "to a server. `bezel serve --metrics` and `--push` start it, and a collector whose experiment has `store: "
+    "POST to a server. `bezel serve --metrics` and `--push` start it, and a collector whose experiment has `store: "
     "{metrics: ADDRESS}` or `{push: URL}`. It reads files alone, and slows nobody.\n";
 static const char footer[] = "SIGTERM ends it. Exit codes: 0 ended, 1 failed, 2 wrong arguments.\n";
 
@@ -87,8 +86,7 @@ static int read_options(int argc, char **argv, struct arguments *a)
         {"every", 0, "TIME", "time between two looks at the runs, at least (100 ms to 1 h; default 5 s)",
          .duration = &a->server.every, .least = 100 * CLOCK_MS, .most = 3600 * CLOCK_S},
         {"series", 0, "N",
-         "lines of samples of all runs, at most: what is beyond is left out and counted (1 to 50000; "
-         "default 10000)",
+         "lines of samples of all runs, at most: what is beyond is left out and counted (1 to 50000; default 10000)",
          .count = &a->server.series, .least = 1, .most = METRICS_SERVER_SERIES_MAX},
         {"folder", 0, "DIR", "show the runs in this folder that go on, or ended lately", .value = &a->server.folder},
         {"keep", 0, "TIME", "for how long such a run is shown (0 to 24 h; default 10 min)", .duration = &a->server.keep,

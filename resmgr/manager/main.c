@@ -13,11 +13,9 @@ enum { RESMGR_FILES = 24 }; /* open at once, ZeroMQ's among them */
 
 static const char about[] =
     "The resource manager of a run. With `adapt: {by: manager}` it receives observations from all nodes, decides for "
-    "all "
-    "of them at once, and sends them setpoints. It also judges global limits. `bezel run` starts it.\n";
-static const char footer[] = "SIGTERM ends it; nodes keep how they poll. Exit codes: 0 success; 1 failed, or "
-                             "replaced by another manager; 2 wrong "
-                             "arguments.\n";
+    "all of them at once, and sends them setpoints. It also judges global limits. `bezel run` starts it.\n";
+static const char footer[] = "SIGTERM ends it; nodes keep how they poll. Exit codes: 0 success; 1 failed, or replaced "
+                             "by another manager; 2 wrong arguments.\n";
 
 struct arguments {
     struct manager_daemon_options daemon;

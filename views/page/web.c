@@ -115,8 +115,7 @@ static void free_page(struct page *p)
 /* ---- HTTP: the service's thread ---------------------------------------------------------------------------------- */
 
 static const char closed_door[] = "<!DOCTYPE html><title>bezel view</title><p>This page is for the user who started "
-                                  "<code>bezel view</code>: open the "
-                                  "file that it names, or start it again.</p>\n";
+                                  "<code>bezel view</code>: open the file that it names, or start it again.</p>\n";
 static const char open_door[] =
     "<!DOCTYPE html><title>bezel view</title><meta http-equiv=\"refresh\" content=\"0;url=/\"><a href=\"/\">on</a>\n";
 static const char nothing_there[] = "<!DOCTYPE html><title>bezel view</title><p>There is no such page.</p>\n";

@@ -350,8 +350,7 @@ static void print_trace(const struct report *r, FILE *out)
                 units_count(lost).s);
     if (r->verdict->sut.reduced > 0)
         fputs("  Reduced: the records ended at their node, or at the collector (sensing.keep); values of metrics are "
-              "stored "
-              "in their place.\n",
+              "stored in their place.\n",
               out);
     if (r->summary->refused > 0)
         fprintf(out, "  Refused by the collector as malformed: %s packets and messages.\n",

@@ -95,8 +95,7 @@ static const char *gap_cause(const struct report *r, const struct history_gap *g
     if (g->limit < r->experiment->limit_count &&
         experiment_limit_is_on_interval(r->experiment, &r->experiment->limits[g->limit]))
         return "its value was closer to the bound than it is certain, or bezel-resmgr was stopped, had no CPU, or "
-               "lacked "
-               "the values of the collector";
+               "lacked the values of the collector";
     if (report_is_global(r, g->limit))
         return is_chosen(r, g->limit)
                    ? "bezel-resmgr was stopped, had no CPU, or lacked the values of a node, "

@@ -77,8 +77,7 @@ static const char *remedy_of(enum path_why why, bool any_switches)
     if (why == PATH_NO_SWITCHES)
         return any_switches
                    ? "Switches were recorded in part, by snapshots (sensing: {samplers: {switches: all}} stores all), "
-                     "or "
-                     "as far as the kernel and `switches.budget` permit, which the notes of `bezel report` say; "
+                     "or as far as the kernel and `switches.budget` permit, which the notes of `bezel report` say; "
                      "docs/SAMPLERS.md, Switches."
                    : "No switches were recorded, so nobody knows when threads ran and when they waited; unless the "
                      "kernel refused them, as a note of `bezel report` says then, add to the file: "
