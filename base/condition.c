@@ -66,7 +66,7 @@ static bool read_number(struct condition *c)
         c->of = CONDITION_OF_NUMBER;
         c->bound.whole = minus ? -(int64_t)count : (int64_t)count;
         c->bound.number = (double)c->bound.whole;
-    } else if (!strchr(text, '/') && units_read_rate(text, &c->bound.number, &ignored) == 0) {
+    } else if (units_read_number(text, &c->bound.number, &ignored) == 0) {
         c->of = CONDITION_OF_NUMBER;
         c->bound.number = minus ? -c->bound.number : c->bound.number;
         c->bound.whole = (int64_t)c->bound.number;

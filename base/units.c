@@ -169,14 +169,16 @@ int units_read_size(const char *text, uint64_t *bytes, const char **why)
     return err;
 }
 
-/* A number as a double, correctly rounded: up to 1e15 both operands of the division are exact. */
-static const char *read_double(const char **p, double *value)
+enum { RATE_MAX = 1000000000 };
+
+/* A number up to `max` as a double, correctly rounded: up to 2^53 both operands of the division are exact. */
+static const char *read_double(const char **p, uint64_t max, double *value)
 {
     struct number n;
     const char *why = read_number(p, &n);
     if (why)
         return why;
-    if (n.whole > UINT64_C(1000000000))
+    if (n.whole > max || n.whole >= (UINT64_C(1) << 53) / powers[n.decimals])
         return why_large;
     *value = (double)(n.whole * powers[n.decimals] + n.fraction) / (double)powers[n.decimals];
     return NULL;
@@ -185,7 +187,7 @@ static const char *read_double(const char **p, double *value)
 int units_read_percent(const char *text, double *percent, const char **why)
 {
     double value;
-    const char *wrong = read_double(&text, &value);
+    const char *wrong = read_double(&text, RATE_MAX, &value);
     if (!wrong && *text != '%')
         wrong = "the unit is missing or unknown: %";
     if (!wrong)
@@ -208,10 +210,20 @@ int units_read_count(const char *text, uint64_t *count, const char **why)
     return err;
 }
 
+int units_read_number(const char *text, double *number, const char **why)
+{
+    double value;
+    const char *wrong = read_double(&text, UINT64_MAX, &value);
+    int err = finish(wrong, text, why);
+    if (!err)
+        *number = value;
+    return err;
+}
+
 int units_read_rate(const char *text, double *per_second, const char **why)
 {
     double value;
-    const char *wrong = read_double(&text, &value);
+    const char *wrong = read_double(&text, RATE_MAX, &value);
     if (!wrong && strncmp(text, "/s", 2) == 0)
         text = skip_blanks(text + 2);
     int err = finish(wrong, text, why);
@@ -252,8 +264,7 @@ struct units_text units_exact_size(uint64_t bytes)
 struct units_text units_exact_number(double v)
 {
     struct units_text t;
-    int64_t millionths = (int64_t)(v * 1e6 + 0.5);
-    int n = snprintf(t.s, sizeof t.s, "%" PRId64 ".%06" PRId64, millionths / 1000000, millionths % 1000000);
+    int n = snprintf(t.s, sizeof t.s, "%.6f", v);
     while (t.s[n - 1] == '0')
         t.s[--n] = '\0';
     if (t.s[n - 1] == '.')

@@ -42,6 +42,9 @@ int units_read_percent(const char *text, double *percent, const char **why) BEZE
 /** "4096": a whole number without unit. */
 int units_read_count(const char *text, uint64_t *count, const char **why) BEZEL_MUST_CHECK;
 
+/** "29", "29.97", "2000000000": a number that a double has with all its digits, so one below 2^53. */
+int units_read_number(const char *text, double *number, const char **why) BEZEL_MUST_CHECK;
+
 /** "29", "29.97", "30 /s": a number at most 1e9; "/s" is understood. */
 int units_read_rate(const char *text, double *per_second, const char **why) BEZEL_MUST_CHECK;
 

@@ -249,13 +249,14 @@ static int read_number(const char *text, struct experiment_limit *l, const char 
 {
     const char *numeric = text + strspn(text, " \t"), *ignored;
     bool minus = *numeric == '-';
-    bool is_number = units_read_rate(numeric + minus, &l->bound, why) == 0 && !strchr(numeric, '/');
+    bool is_number = units_read_number(numeric + minus, &l->bound, why) == 0;
     if (is_number || read_duration(numeric + minus, &l->bound, &ignored) == 0) {
         l->bound = minus ? -l->bound : l->bound;
         l->unit = is_number ? l->unit : UNIT_DURATION;
         return 0;
     }
-    *why = "a number is expected, or a duration if the field is a time; there are no other units";
+    if (!numeric[minus] || numeric[minus + strspn(numeric + minus, "0123456789. \t")])
+        *why = "a number is expected, or a duration if the field is a time; there are no other units";
     return BEZEL_EINVAL;
 }
 

@@ -16,7 +16,7 @@ static bool read_edge(const char *text, double *edge, bool *in_time)
     *in_time = units_read_duration(text, &ns, &why) == 0 && strspn(numeric, "0123456789. ") < strlen(numeric);
     if (*in_time)
         *edge = (double)ns;
-    else if (strchr(numeric, '/') || units_read_rate(numeric + minus, edge, &why) != 0)
+    else if (units_read_number(numeric + minus, edge, &why) != 0)
         return false;
     else if (minus)
         *edge = -*edge;

@@ -151,6 +151,15 @@ TEST(percents_counts_and_rates_are_read)
     assert_int_equal(units_read_rate("30 Hz", &v, &why), BEZEL_EINVAL);
     assert_int_equal(units_read_rate("nan", &v, &why), BEZEL_EINVAL);
     assert_int_equal(units_read_rate("1000000001", &v, &why), BEZEL_EINVAL);
+
+    assert_int_equal(units_read_number("2147483648.5", &v, &why), 0);
+    assert_true(v == 2147483648.5);
+    assert_int_equal(units_read_number("9007199254740991", &v, &why), 0);
+    assert_true(v == 9007199254740991.0);
+    assert_int_equal(units_read_number("9007199254740992", &v, &why), BEZEL_EINVAL);
+    assert_int_equal(units_read_number("9007199254740.25", &v, &why), 0);
+    assert_int_equal(units_read_number("900719925474099.25", &v, &why), BEZEL_EINVAL);
+    assert_int_equal(units_read_number("30 /s", &v, &why), BEZEL_EINVAL);
 }
 
 TEST(what_is_written_exactly_reads_back)
@@ -175,6 +184,10 @@ TEST(what_is_written_exactly_reads_back)
         assert_int_equal(units_read_rate(text, &rate, &why), 0);
         assert_int_equal(units_read_rate(units_exact_number(rate).s, &rate_back, &why), 0);
         assert_true(rate_back == rate);
+
+        double number = (double)(seed_next(&seed) >> (11 + seed_next(&seed) % 53)), number_back = -1;
+        assert_int_equal(units_read_number(units_exact_number(number).s, &number_back, &why), 0);
+        assert_true(number_back == number);
     }
 }
 
