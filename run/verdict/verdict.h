@@ -256,6 +256,16 @@ int64_t verdict_open_until(const struct summary *s, const struct builtin_open *o
 /** For how long, ns; 0: since when is not known. Pure. */
 int64_t verdict_open_ns(const struct summary *s, const struct builtin_open *o);
 
+/**
+ * Whether a note is about a command by which an operator gave `aspect` mode "on", "count" or "off" (aspect_steering.c):
+ * not even counted. One that is cut off may be about any that is off.
+ */
+bool verdict_switches(const struct summary_note *note, const char *mode, const char *aspect);
+
+/** The worst value of row `l` with verdict `v`: of a wait that broke it without an end, which no instant saw, too.
+ * Pure. */
+double verdict_worst(const struct summary *s, const struct verdict_limit *v, const struct builtin_limit *l);
+
 /** The field that has how long `o` was open, had it an end: of a receiver, which waits, `waited`; static. Pure. */
 const char *verdict_open_field(const struct summary *s, const struct builtin_open *o);
 

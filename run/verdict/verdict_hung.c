@@ -258,6 +258,12 @@ int64_t verdict_open_ns(const struct summary *s, const struct builtin_open *o)
     return is_known ? verdict_open_until(s, o) - summary_run_time(s, o->node, o->since) : 0;
 }
 
+double verdict_worst(const struct summary *s, const struct verdict_limit *v, const struct builtin_limit *l)
+{
+    double open = v->open_breaks ? (double)verdict_open_ns(s, v->open) : (double)NAN;
+    return open > l->worst || isnan(l->worst) ? open : l->worst;
+}
+
 const char *verdict_open_field(const struct summary *s, const struct builtin_open *o)
 {
     const struct summary_process *p = summary_process_of(s, o->node, (uint64_t)o->instance);

@@ -44,12 +44,6 @@ bool verdict_counts_lost(const struct experiment_metric *m, bool at_most);
 /** Limit `i` is not known to have held, because of a process of `node`; `lasts`: nor does it hold now. */
 void verdict_doubt_on(struct verdict *v, const struct summary *s, uint32_t i, uint32_t node, bool lasts);
 
-/**
- * Whether a note is about a command by which an operator gave `aspect` mode "on", "count" or "off" (aspect_steering.c):
- * not even counted. One that is cut off may be about any that is off.
- */
-bool verdict_switches(const struct summary_note *note, const char *mode, const char *aspect);
-
 /** The worst value of limit `i` that was judged on `node`; NaN: none. */
 double verdict_judged_worst(const struct summary *s, const struct experiment *e, uint32_t node, uint32_t i);
 

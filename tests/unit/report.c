@@ -721,6 +721,16 @@ TEST(changes_of_aspects_are_in_the_timeline)
     assert_non_null(strstr(text, "Timeline\n  2.500 s  studio  operator, change 1: aspects off: frame_*\n"));
     assert_null(strstr(text, "Notes"));
     free(text);
+    s.metrics[0].aspect = (char *)"frame_shown";
+    struct history_gap gaps[] = {{.begin = sample_time(1), .end = sample_time(2)},
+                                 {.begin = sample_time(2.4), .end = sample_time(3)}};
+    s.summary.gaps = gaps;
+    s.summary.gap_count = 2;
+    text = written(&s, report_text, true);
+    assert_non_null(strstr(text, "not judged for 1.00 s: bezeld was stopped"));
+    assert_non_null(strstr(text, "not judged for 600 ms: an operator had turned its aspect off\n"));
+    free(text);
+    s.summary.gap_count = 0;
     s.notes[0].code = "BEZEL-PAUSED";
     s.notes[0].text = "paused by an operator";
     text = written(&s, report_text, false);

@@ -57,14 +57,6 @@ static void value_column(struct rows *w, const struct report *r, const struct bu
     json_double(w->json, key, value);
 }
 
-/* Of a wait that broke it by its length without an end, the time that it was open: no instant saw that. */
-static double worst_of(const struct report *r, const struct limit_row *row)
-{
-    const struct verdict_limit *v = row->verdict;
-    double open = v->open_breaks ? (double)verdict_open_ns(r->summary, v->open) : (double)NAN;
-    return open > row->limit->worst || isnan(row->limit->worst) ? open : row->limit->worst;
-}
-
 static void limit_row(struct rows *w, const struct report *r, const void *item)
 {
     const struct limit_row *row = item;
@@ -83,7 +75,7 @@ static void limit_row(struct rows *w, const struct report *r, const void *item)
     w->blank = row->joint;
     value_column(w, r, l, "value", "last", l->value);
     w->blank = false;
-    value_column(w, r, l, "worst", "worst", worst_of(r, row));
+    value_column(w, r, l, "worst", "worst", verdict_worst(r->summary, v, l));
     rows_share(w, "in violation", "share_violated", v->share);
     w->blank = row->joint;
     rows_ns(w, r->all ? "held" : NULL, "held_ns", l->held);

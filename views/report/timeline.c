@@ -62,19 +62,35 @@ static bool is_chosen(const struct report *r, uint32_t i)
     return i < e->limit_count && e->limits[i].metric != LIMIT_ON_SENSOR_CPU && e->metrics[e->limits[i].metric].where;
 }
 
-/* Whether limit `i` is on an aspect that the file turns off. */
-static bool is_off(const struct report *r, uint32_t i)
+/* The aspect that limit `i` is on; NULL: none, or several. */
+static const char *aspect_of(const struct experiment *e, uint32_t i)
 {
-    const struct experiment *e = r->experiment;
-    const struct experiment_metric *m =
-        i < e->limit_count && e->limits[i].metric != LIMIT_ON_SENSOR_CPU ? &e->metrics[e->limits[i].metric] : NULL;
-    return m && m->aspect && experiment_pattern_of(e->sensing.off, m->aspect);
+    return i < e->limit_count && e->limits[i].metric != LIMIT_ON_SENSOR_CPU ? e->metrics[e->limits[i].metric].aspect
+                                                                            : NULL;
+}
+
+/* Whether an operator had turned `aspect` off within gap `g`. */
+static bool was_turned_off(const struct report *r, const struct history_gap *g, const char *aspect)
+{
+    bool off = false;
+    for (size_t i = 0; i < r->summary->note_count; i++) {
+        const struct summary_note *n = &r->summary->notes[i];
+        if ((n->node != g->node && !report_is_global(r, g->limit)) || n->at > g->end)
+            continue;
+        if (verdict_switches(n, "off", aspect))
+            off = true;
+        else if (n->at <= g->begin && (verdict_switches(n, "on", aspect) || verdict_switches(n, "count", aspect)))
+            off = false;
+    }
+    return off;
 }
 
 static const char *gap_cause(const struct report *r, const struct history_gap *g)
 {
-    const char *noted = noted_cause(r, g);
-    if (is_off(r, g->limit))
+    const char *noted = noted_cause(r, g), *aspect = aspect_of(r->experiment, g->limit);
+    if (aspect && was_turned_off(r, g, aspect))
+        return "an operator had turned its aspect off";
+    if (aspect && experiment_pattern_of(r->experiment->sensing.off, aspect))
         return "sensing.aspects.off turns its aspect off";
     if (g->early)
         return "programs had recorded before bezel-resmgr judged it";

@@ -420,8 +420,10 @@ static void add_limit(struct top_source *s, uint32_t node, int32_t limit, const 
     enum verdict_is is = top_source_is(s, node, limit, row->state);
     bool unheard = is == VERDICT_UNKNOWN && top_source_unheard(s, l && l->global ? TOP_ANY : node);
     struct top_item *item = top_source_add(s);
+    struct builtin_limit now = *row;
     if (!item)
         return;
+    top_source_end_limit(s, node, limit, &now);
     item->id.node = node;
     item->id.limit = limit;
     item->texts[0] = top_source_limit_text(s, limit);
@@ -430,8 +432,8 @@ static void add_limit(struct top_source *s, uint32_t node, int32_t limit, const 
     item->mark = is >= VERDICT_VIOLATED ? '!' : ' ';
     item->unit = l && l->unit == UNIT_DURATION ? "ns" : l && l->unit == UNIT_PERCENT ? "%" : NULL;
     item->values[0] = row->value;
-    item->values[1] = row->worst;
-    item->values[3] = row->at ? (double)row->violated : (double)NAN;
+    item->values[1] = now.worst;
+    item->values[3] = now.at ? (double)now.violated : (double)NAN;
     lead_limit(s, item, l, row);
 }
 

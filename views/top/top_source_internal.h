@@ -126,6 +126,9 @@ void top_source_forget_verdict(struct top_source *s);
 enum verdict_is top_source_is(const struct top_source *s, uint32_t node, int32_t limit, int64_t state);
 void top_source_count_limits(const struct top_source *s, struct top_data *d);
 
+/** At the end of an ended run, gives `l` the worst value and the time in violation that the report has of it. */
+void top_source_end_limit(const struct top_source *s, uint32_t node, int32_t limit, struct builtin_limit *l);
+
 /** Finds what lasts in a run that goes on. ..._unheard(): whether nothing comes of `node`; TOP_ANY: of any. */
 void top_source_find_lasting(struct top_source *s, struct top_data *d);
 bool top_source_unheard(const struct top_source *s, uint32_t node);

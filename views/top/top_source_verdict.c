@@ -56,15 +56,32 @@ static const struct builtin_limit *row_of(const struct top_source *s, uint32_t n
     return found;
 }
 
+/* The verdict of that row; of none, and of what a manager judged, over all nodes. */
+static const struct verdict_limit *verdict_of(const struct top_source *s, const struct builtin_limit *row,
+                                              int32_t limit)
+{
+    bool is_joint = !row || row->epoch > 0;
+    return is_joint ? &s->verdict->limits[limit] : &s->verdict->rows[row - s->summary->limits];
+}
+
 enum verdict_is top_source_is(const struct top_source *s, uint32_t node, int32_t limit, int64_t state)
 {
     struct verdict_limit none = {0};
     if (!s->judged || (size_t)limit >= s->verdict->limit_count)
         return verdict_now(&none, state);
-    const struct builtin_limit *row = row_of(s, node, limit);
-    bool is_joint = !row || row->epoch > 0;
-    const struct verdict_limit *l = is_joint ? &s->verdict->limits[limit] : &s->verdict->rows[row - s->summary->limits];
+    const struct verdict_limit *l = verdict_of(s, row_of(s, node, limit), limit);
     return s->at_end ? l->is : verdict_now(l, state);
+}
+
+void top_source_end_limit(const struct top_source *s, uint32_t node, int32_t limit, struct builtin_limit *l)
+{
+    bool any = s->at_end && (size_t)limit < s->verdict->limit_count;
+    const struct builtin_limit *row = any ? row_of(s, node, limit) : NULL;
+    if (!row)
+        return;
+    l->at = row->at;
+    l->violated = row->violated;
+    l->worst = verdict_worst(s->summary, verdict_of(s, row, limit), row);
 }
 
 /* Of a limit on all nodes: what it is where it is worst, among those where it was judged. */
