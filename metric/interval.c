@@ -11,47 +11,36 @@
 
 #include "base/hash_index.h"
 #include "base/saturate.h"
-#include "metric/histogram.h"
-#include "metric/statistic.h"
+#include "metric/interval_late.h"
+#include "metric/interval_series.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-enum { NONE = UINT32_MAX, GRAINS = 64, END_SLOTS = 2 * INTERVAL_ENDS_MAX };
+enum { NONE = UINT32_MAX, END_SLOTS = 2 * INTERVAL_ENDS_MAX, SOURCES = 1024 };
 enum { AHEAD = 8, LATER = 4 }; /* records, and entries to be forgotten, whose memory is fetched before they are due */
 
 /* A record. */
 struct mark {
     int64_t own, time, bound;
+    int64_t came;
+    union {
+        uint64_t answered; /* of a beginning: bit `source % 64` of each process that ended it */
+        int64_t passed;    /* of an end: pass() of its process when it came */
+    };
+    int64_t begun; /* of an end: of the latest beginning that its process has used; INT64_MIN: it has used none */
+    uint32_t of;   /* ... and who made that */
     uint32_t source, clock, series, next;
-    uint32_t of;   /* of an end that has its value: the process that made its beginning */
-    int64_t begun; /* ... and the time of that */
-    int64_t used;  /* of an end: of the beginning that its process used before it; INT64_MIN: none */
     uint8_t position;
     uint8_t told; /* of an end: bit i for part i */
     bool again;   /* of an end: it came when one of its process had its value; belongs to a later beginning, if any */
+    bool unclear; /* of an end: there were several beginnings, and it is not known which is its own */
 };
 
 struct entry {
     struct interval_key key;
     uint32_t marks, count; /* the list of its records */
-    int64_t came;          /* when it began, or began anew */
+    int64_t came;          /* when its latest beginning came, or its first record */
     int64_t placed;        /* when it took its place in the ring */
-    uint32_t answers;      /* ends of its beginning */
-    uint64_t answered;     /* bit `source % 64` of each */
-};
-
-/* Numbers of ends by the grain of their time. */
-struct grain {
-    int64_t number;
-    uint64_t count;
-};
-
-/* The values of one end. */
-struct series {
-    struct statistic *values[INTERVAL_PARTS], *bounds[INTERVAL_PARTS];
-    struct grain waiting[GRAINS], lost[GRAINS]; /* ends without a beginning; that were lost */
-    uint64_t ever_lost;                         /* nobody knows when */
 };
 
 /* A stretch of the run's time; empty at first. */
@@ -61,18 +50,18 @@ struct stretch {
 
 struct interval {
     uint32_t positions, memory;
-    enum statistic_kind kind;
-    double share;
-    int64_t window, reach; /* ns: how long an entry is remembered */
-    bool tumbles;
-    bool has_field;        /* records match by a field: one without a value of it may belong to any */
-    struct entry *entries; /* a ring of `memory` */
+    struct experiment_metric metric; /* but its texts */
+    int64_t reach;                   /* ns: how long an entry is remembered */
+    bool has_field;                  /* records match by a field: one without a value of it may belong to any */
+    struct entry *entries;           /* a ring of `memory` */
     uint32_t head, used;
     struct mark *marks;
     uint32_t slab, fresh, free; /* of `slab` marks, `fresh` and what follows was never used; the list of free ones */
-    struct hash_index index, by_end;
-    struct hash_index_slot end_slots[END_SLOTS];
-    struct series *series[INTERVAL_ENDS_MAX];
+    struct hash_index index, by_end, by_source;
+    struct hash_index_slot end_slots[END_SLOTS], source_slots[2 * SOURCES];
+    int64_t passed[SOURCES]; /* of processes that make ends: see pass() */
+    uint32_t source_count;
+    struct interval_series *series[INTERVAL_ENDS_MAX];
     uint32_t ends[INTERVAL_ENDS_MAX], end_count;
     struct stretch lost[INTERVAL_POSITIONS_MAX];
     uint32_t source[INTERVAL_POSITIONS_MAX]; /* the first that made a record at the position, plus 1; 0: none did ... */
@@ -80,21 +69,13 @@ struct interval {
     int64_t evicted, late; /* the latest time of a beginning that was forgotten so, without all of its ends */
     int64_t ambiguous;     /* ... and of an end that is ambiguous */
     struct interval_counts counts;
+    struct interval_late *too_long; /* NULL: beginnings that are forgotten are gone */
+    bool closing, ended;            /* interval_finish() is at work */
     interval_told *told;
-    interval_forgot *forgot;
     void *context;
 };
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
-
-static enum statistic_kind kind_of(enum experiment_metric_kind kind)
-{
-    return kind == METRIC_MIN        ? STATISTIC_MIN
-           : kind == METRIC_MAX      ? STATISTIC_MAX
-           : kind == METRIC_LAST     ? STATISTIC_LAST
-           : kind == METRIC_QUANTILE ? STATISTIC_QUANTILE
-                                     : STATISTIC_MEAN;
-}
 
 int interval_new(const struct experiment_metric *metric, int64_t wait, struct interval **out)
 {
@@ -103,10 +84,7 @@ int interval_new(const struct experiment_metric *metric, int64_t wait, struct in
         return BEZEL_ENOMEM;
     in->positions = metric->interval.count;
     in->memory = metric->interval.memory;
-    in->kind = kind_of(metric->interval.statistic);
-    in->share = metric->share;
-    in->window = metric->window;
-    in->tumbles = metric->tumbles;
+    in->metric = *metric;
     in->has_field = metric->interval.match != NULL;
     in->reach = saturate_ns(saturate_add(metric->window, wait));
     in->slab = in->positions * in->memory;
@@ -119,6 +97,7 @@ int interval_new(const struct experiment_metric *metric, int64_t wait, struct in
     in->index.mask = hash_index_slots(in->memory) - 1;
     in->index.slots = calloc((size_t)in->index.mask + 1, sizeof *in->index.slots);
     in->by_end = (struct hash_index){.slots = in->end_slots, .mask = END_SLOTS - 1};
+    in->by_source = (struct hash_index){.slots = in->source_slots, .mask = 2 * SOURCES - 1};
     if (!in->entries || !in->marks || !in->index.slots) {
         interval_free(in);
         return BEZEL_ENOMEM;
@@ -133,18 +112,9 @@ void interval_tell(struct interval *in, interval_told *told, void *context)
     in->context = context;
 }
 
-void interval_tell_late(struct interval *in, interval_forgot *forgot)
+int interval_keep_late(struct interval *in)
 {
-    in->forgot = forgot;
-}
-
-static void free_series(struct series *s)
-{
-    for (int part = 0; s && part < INTERVAL_PARTS; part++) {
-        statistic_free(s->values[part]);
-        statistic_free(s->bounds[part]);
-    }
-    free(s);
+    return interval_late_new(in->memory, &in->too_long);
 }
 
 void interval_free(struct interval *in)
@@ -152,38 +122,15 @@ void interval_free(struct interval *in)
     if (!in)
         return;
     for (uint32_t i = 0; i < in->end_count; i++)
-        free_series(in->series[i]);
+        interval_series_free(in->series[i]);
     free(in->entries);
     free(in->marks);
     free(in->index.slots);
+    interval_late_free(in->too_long);
     free(in);
 }
 
 /* ---- Ends -------------------------------------------------------------------------------------------------------- */
-
-/* Of two positions there is no stage but the whole. */
-static bool has_part(const struct interval *in, uint32_t part)
-{
-    return part == INTERVAL_WHOLE || (in->positions > 2 && part < in->positions - 1);
-}
-
-static int new_statistic(const struct interval *in, enum statistic_kind kind, struct statistic **s)
-{
-    int err = statistic_new(kind, in->share, in->window, s);
-    return !err && in->tumbles ? statistic_tumble(*s) : err;
-}
-
-static struct series *new_series(const struct interval *in)
-{
-    struct series *s = calloc(1, sizeof *s);
-    for (uint32_t part = 0; s && part < INTERVAL_PARTS; part++)
-        if (has_part(in, part) && (new_statistic(in, in->kind, &s->values[part]) != 0 ||
-                                   new_statistic(in, STATISTIC_MAX, &s->bounds[part]) != 0)) {
-            free_series(s);
-            return NULL;
-        }
-    return s;
-}
 
 /* The number of the series of `end`; NONE: there is no room for it. */
 static uint32_t series_of(struct interval *in, uint32_t end)
@@ -191,7 +138,7 @@ static uint32_t series_of(struct interval *in, uint32_t end)
     int found = hash_index_find(&in->by_end, end, 0);
     if (found >= 0)
         return (uint32_t)found;
-    if (in->end_count == INTERVAL_ENDS_MAX || !(in->series[in->end_count] = new_series(in)))
+    if (in->end_count == INTERVAL_ENDS_MAX || !(in->series[in->end_count] = interval_series_new(&in->metric)))
         return NONE;
     in->ends[in->end_count] = end;
     hash_index_put(&in->by_end, end, 0, in->end_count);
@@ -202,41 +149,6 @@ const uint32_t *interval_ends(const struct interval *in, uint32_t *count)
 {
     *count = in->end_count;
     return in->ends;
-}
-
-static int64_t grain_of(const struct interval *in, int64_t time)
-{
-    int64_t length = in->tumbles ? in->window : in->window / GRAINS;
-    return time / length - (time % length < 0);
-}
-
-static uint64_t add_counts(uint64_t a, uint64_t b)
-{
-    return a + b < a ? UINT64_MAX : a + b;
-}
-
-/* Counts `n` ends more, or with `less` fewer. */
-static void count_grain(const struct interval *in, struct grain *grains, int64_t time, uint64_t n, bool less)
-{
-    int64_t number = grain_of(in, time);
-    struct grain *g = &grains[((number % GRAINS) + GRAINS) % GRAINS];
-    if (!less && (g->count == 0 || g->number < number))
-        *g = (struct grain){.number = number};
-    if (g->number != number)
-        return;
-    g->count = !less ? add_counts(g->count, n) : g->count > n ? g->count - n : 0;
-}
-
-static uint64_t sum_grains(const struct interval *in, const struct grain *grains, int64_t until, int64_t now)
-{
-    uint64_t sum = 0;
-    int64_t end = grain_of(in, now), last = grain_of(in, until), first = end - GRAINS + 1;
-    if (in->tumbles)
-        first = last = end - 1;
-    for (int i = 0; i < GRAINS; i++)
-        if (grains[i].number >= first && grains[i].number <= last)
-            sum = add_counts(sum, grains[i].count);
-    return sum;
 }
 
 static bool is_end(const struct interval *in, const struct mark *m)
@@ -252,7 +164,7 @@ static bool is_told(const struct mark *m)
 static void count_waiting(struct interval *in, const struct mark *m, bool less)
 {
     if (is_end(in, m) && !is_told(m))
-        count_grain(in, in->series[m->series]->waiting, m->time, 1, less);
+        interval_series_wait(in->series[m->series], m->time, less);
 }
 
 /* ---- Entries ----------------------------------------------------------------------------------------------------- */
@@ -268,39 +180,120 @@ static bool meets(struct stretch s, int64_t from, int64_t until)
     return s.from <= until && from <= s.until;
 }
 
-static bool has_several(const struct interval *in, const struct entry *e, uint32_t position)
+/* ---- Beginnings -------------------------------------------------------------------------------------------------- */
+
+static uint64_t bit_of(uint32_t source)
 {
-    uint32_t n = 0;
-    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
-        n += in->marks[at].position == position;
-    return n > 1;
+    return UINT64_C(1) << source % 64;
+}
+
+static uint32_t answers_of(uint64_t answered)
+{
+    return (uint32_t)__builtin_popcountll(answered);
+}
+
+static void answer(struct interval *in, uint64_t *answered, uint32_t source)
+{
+    *answered |= bit_of(source);
+    uint32_t answers = answers_of(*answered);
+    in->counts.answers = answers > in->counts.answers ? answers : in->counts.answers;
+}
+
+/* Whether a beginning has as many ends as any ever had. */
+static bool is_complete(const struct interval *in, uint64_t answered)
+{
+    return answered && answers_of(answered) >= in->counts.answers;
+}
+
+/*
+ * Process `source` has come as far as the beginning at `time`: it was started behind it, or ended it. Returns the
+ * latest time that it has come to; INT64_MIN: there are too many processes to know.
+ */
+static int64_t pass(struct interval *in, uint32_t source, int64_t time)
+{
+    int found = hash_index_find(&in->by_source, source, 0);
+    if (found < 0 && in->source_count == SOURCES)
+        return INT64_MIN;
+    if (found < 0) {
+        found = (int)in->source_count++;
+        hash_index_put(&in->by_source, source, 0, (uint32_t)found);
+        in->passed[found] = time;
+    }
+    return in->passed[found] = time > in->passed[found] ? time : in->passed[found];
+}
+
+/* The beginning that was forgotten; NULL: none. */
+static struct interval_late_beginning *late_of(const struct interval *in, const struct entry *e)
+{
+    return in->too_long ? interval_late_find(in->too_long, e->key) : NULL;
+}
+
+/*
+ * The beginning that `end` belongs to: that of its own process, else one that is later than what its process has used;
+ * of several the only one that is left without those that another process has ended and its own has passed. NULL: there
+ * is none; *several: or it is not known which.
+ */
+static struct mark *begin_of(const struct interval *in, const struct entry *e, const struct mark *end, bool *several)
+{
+    struct mark *found = NULL, *unpassed = NULL;
+    uint32_t fitting = 0, left = 0, unended = 0;
+    *several = false;
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
+        struct mark *m = &in->marks[at];
+        bool is_before_it = m->clock != end->clock || end->own >= m->own; /* else the end is one's before it */
+        if (m->position > 0)
+            continue;
+        unended += !(m->answered & bit_of(end->source));
+        bool fits = is_before_it && (is_told(end) ? m->source == end->of : m->time > end->begun);
+        if (m->source == end->source)
+            return fits ? m : NULL;
+        if (!fits)
+            continue;
+        fitting++;
+        found = m;
+        if (!m->answered || m->time > end->passed) {
+            unpassed = m;
+            left++;
+        }
+    }
+    if (is_told(end))
+        return found;
+    if ((*several = end->unclear))
+        return NULL;
+    if (fitting > 1)
+        found = left == 1 ? unpassed : NULL;
+    const struct interval_late_beginning *late = late_of(in, e);
+    unended += late && !(late->answered & bit_of(end->source));
+    *several = found ? late && !is_complete(in, late->answered) && late->is.at.ns > end->passed
+                     : fitting > 1 || (end->begun > INT64_MIN && unended > 0);
+    return *several ? NULL : found;
 }
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
 
 /* The records that an end belongs to; NULL where there is none, or several of other processes, or may be yet. */
 struct chain {
-    const struct mark *at[INTERVAL_POSITIONS_MAX];
+    struct mark *at[INTERVAL_POSITIONS_MAX];
+    bool several; /* beginnings */
 };
 
-static struct chain chain_of(const struct interval *in, const struct entry *e, const struct mark *end, bool final)
+static struct chain chain_of(const struct interval *in, const struct entry *e, struct mark *end, bool final)
 {
-    struct chain c = {{NULL}};
+    struct chain c = {.several = false};
     uint32_t others[INTERVAL_POSITIONS_MAX] = {0};
-    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
-        const struct mark *m = &in->marks[at];
+    for (uint32_t at = in->positions > 2 ? e->marks : NONE; at != NONE; at = in->marks[at].next) {
+        struct mark *m = &in->marks[at];
         bool own = m->source == end->source;
-        if (m->position == 0 && !own && m->time <= end->used)
-            continue; /* used up, as far as this end's process is concerned */
         if (own || !c.at[m->position] || c.at[m->position]->source != end->source)
             c.at[m->position] = m;
         others[m->position] += !own;
     }
-    for (uint32_t i = 0; i < in->positions; i++) {
-        bool may_come = i > 0 && in->has_several[i] && !final;
+    for (uint32_t i = 1; i < in->positions; i++) {
+        bool may_come = in->has_several[i] && !final;
         if (c.at[i] && c.at[i]->source != end->source && (others[i] > 1 || may_come))
             c.at[i] = NULL;
     }
+    c.at[0] = begin_of(in, e, end, &c.several);
     c.at[in->positions - 1] = end;
     return c;
 }
@@ -317,37 +310,35 @@ static struct clock_reading time_between(const struct mark *a, const struct mark
 static void take(const struct interval *in, const struct mark *end, uint32_t part, const struct mark *a,
                  const struct mark *b, int64_t now)
 {
-    struct series *s = in->series[end->series];
     struct clock_reading took = time_between(a, b);
-    statistic_add(s->values[part], (double)took.ns, end->time, now);
-    statistic_add(s->bounds[part], (double)took.bound, end->time, now);
+    interval_series_add(in->series[end->series], part, took, end->time, now);
+    struct interval_time time = {in->ends[end->series], part, took, {a->source, a->own}, {b->source, b->own}, false};
     if (in->told)
-        in->told(in->context,
-                 &(struct interval_time){in->ends[end->series], part, took, {a->source, a->own}, {b->source, b->own}});
+        in->told(in->context, &time);
 }
 
-static void tell_whole(struct interval *in, struct entry *e, struct mark *end, const struct chain *c, int64_t now)
+static void tell_whole(struct interval *in, struct mark *end, const struct chain *c, int64_t now)
 {
-    if (!c->at[0] && has_several(in, e, 0))
+    struct mark *begin = c->at[0];
+    end->unclear = c->several;
+    if (c->several)
         in->ambiguous = end->time > in->ambiguous ? end->time : in->ambiguous;
-    if (!c->at[0] || is_told(end) || (c->at[0]->clock == end->clock && end->own < c->at[0]->own))
+    if (!begin || is_told(end))
         return;
     count_waiting(in, end, true);
     end->told |= 1U << INTERVAL_WHOLE;
-    end->of = c->at[0]->source;
-    end->begun = c->at[0]->time;
-    struct clock_reading took = time_between(c->at[0], end);
+    end->of = begin->source;
+    end->begun = begin->time;
+    struct clock_reading took = time_between(begin, end);
     if (took.ns < 0 && saturate_add(took.ns, took.bound) < 0) {
         in->counts.negative++;
-        count_grain(in, in->series[end->series]->lost, end->time, 1, false);
+        interval_series_lose(in->series[end->series], end->time, 1);
     } else {
         in->counts.matched++;
-        take(in, end, INTERVAL_WHOLE, c->at[0], end, now);
+        take(in, end, INTERVAL_WHOLE, begin, end, now);
     }
-    uint64_t bit = UINT64_C(1) << end->source % 64;
-    e->answers += !(e->answered & bit);
-    e->answered |= bit;
-    in->counts.answers = e->answers > in->counts.answers ? e->answers : in->counts.answers;
+    (void)pass(in, end->source, begin->time);
+    answer(in, &begin->answered, end->source);
 }
 
 /* All parts of an end. */
@@ -363,7 +354,7 @@ static void tell(struct interval *in, struct entry *e, struct mark *end, bool fi
     if (end->again || end->told == told_all(in))
         return;
     struct chain c = chain_of(in, e, end, final);
-    tell_whole(in, e, end, &c, now);
+    tell_whole(in, end, &c, now);
     for (uint32_t i = 0; in->positions > 2 && i + 1 < in->positions; i++)
         if (c.at[i] && c.at[i + 1] && !(end->told >> i & 1)) {
             end->told |= 1U << i;
@@ -380,48 +371,110 @@ static void tell_all(struct interval *in, struct entry *e, bool final, int64_t n
 
 /* ---- Forgetting ---------------------------------------------------------------------------------------------- */
 
+/* Whether `m` was made before `begin`, as far as is known. */
+static bool is_before(const struct mark *m, const struct mark *begin)
+{
+    int64_t bound = saturate_add(m->bound, begin->bound);
+    if (m->clock == begin->clock)
+        return m->own < begin->own;
+    return m->time < (bound < INT64_MAX ? saturate_sub(begin->time, bound) : begin->time);
+}
+
+static struct mark mark_of(const struct interval_event *event)
+{
+    return (struct mark){.own = saturate_ns(event->own),
+                         .time = saturate_ns(event->at.ns),
+                         .bound = event->at.bound < 0 ? INT64_MAX : event->at.bound,
+                         .source = event->source,
+                         .clock = event->clock,
+                         .series = NONE,
+                         .begun = INT64_MIN,
+                         .position = (uint8_t)event->position};
+}
+
 /* Whether a beginning at `time` may have been forgotten for an end that came at most `reach` later. */
 static bool is_near(const struct interval *in, int64_t forgotten, int64_t time)
 {
     return forgotten >= saturate_sub(time, in->reach);
 }
 
-static void count_forgotten(struct interval *in, const struct entry *e, const struct mark *m, enum interval_cause cause)
+static void count_forgotten(struct interval *in, const struct mark *m, enum interval_cause cause)
 {
-    bool end = is_end(in, m);
-    struct interval_event event = {m->position, e->key, m->source,           m->clock,
-                                   0,           m->own, {m->time, m->bound}, e->answered};
-    event.end = end ? in->ends[m->series] : 0;
-    (end ? in->counts.ends : in->counts.beginnings)[cause] += end || e->answers == 0;
-    if (cause == INTERVAL_LATE && in->forgot)
-        in->forgot(in->context, &event);
+    struct interval_counts *c = &in->counts;
+    bool end = is_end(in, m), waits = in->closing && (cause == INTERVAL_LATE || (cause == INTERVAL_LOST && !in->ended));
+    if (end)
+        ++*(waits ? &c->waiting : &c->ends[cause]);
+    else if (!m->answered)
+        ++*(waits ? &c->open : &c->beginnings[cause]);
+}
+
+static struct interval_event event_of(const struct entry *e, const struct mark *m)
+{
+    return (struct interval_event){.position = m->position,
+                                   .key = e->key,
+                                   .source = m->source,
+                                   .clock = m->clock,
+                                   .own = m->own,
+                                   .at = {m->time, m->bound}};
 }
 
 static void forget_beginning(struct interval *in, const struct entry *e, const struct mark *m, bool evicted)
 {
-    int64_t *latest = evicted ? &in->evicted : &in->late;
-    if (e->answers > 0 && e->answers >= in->counts.answers)
-        return;
-    *latest = m->time > *latest ? m->time : *latest;
+    bool complete = is_complete(in, m->answered);
     enum interval_cause cause = meets(in->lost[in->positions - 1], m->time, saturate_add(m->time, in->reach))
                                     ? INTERVAL_LOST
                                 : evicted ? INTERVAL_EVICTED
                                           : INTERVAL_LATE;
-    count_forgotten(in, e, m, cause);
+    if (!complete) {
+        int64_t *latest = evicted ? &in->evicted : &in->late;
+        *latest = m->time > *latest ? m->time : *latest;
+        count_forgotten(in, m, cause);
+    }
+    struct interval_event event = event_of(e, m);
+    if (in->too_long && (complete || cause == INTERVAL_LATE))
+        interval_late_keep(in->too_long, &event, m->answered);
+}
+
+/* Pairs an end that has found no beginning with one that was forgotten, if that is known. Else gives the cause. */
+static bool pair_late(struct interval *in, const struct entry *e, const struct mark *m, enum interval_cause *cause)
+{
+    struct interval_late_beginning *b = late_of(in, e);
+    if (!b || (b->answered & bit_of(m->source)))
+        return false;
+    if (b->before > m->passed) {
+        *cause = INTERVAL_AMBIGUOUS;
+        return false;
+    }
+    struct mark from = mark_of(&b->is);
+    struct interval_time time = {in->ends[m->series],     INTERVAL_WHOLE,      time_between(&from, m),
+                                 {from.source, from.own}, {m->source, m->own}, true};
+    if (time.took.ns < 0)
+        return false;
+    in->counts.matched++;
+    in->counts.beginnings[INTERVAL_LATE] -= b->answered == 0;
+    answer(in, &b->answered, m->source);
+    (void)pass(in, m->source, from.time);
+    if (in->told)
+        in->told(in->context, &time);
+    return true;
 }
 
 static void forget_end(struct interval *in, const struct entry *e, const struct mark *m, bool evicted)
 {
+    bool several;
     if (is_told(m))
         return;
     enum interval_cause cause = INTERVAL_LATE;
-    if (has_several(in, e, 0))
+    (void)begin_of(in, e, m, &several);
+    if (several)
         cause = INTERVAL_AMBIGUOUS;
     else if (meets(in->lost[0], saturate_sub(m->time, in->reach), m->time))
         cause = INTERVAL_LOST;
     else if (evicted || is_near(in, in->evicted, m->time))
         cause = INTERVAL_EVICTED;
-    count_forgotten(in, e, m, cause);
+    else if (pair_late(in, e, m, &cause))
+        return;
+    count_forgotten(in, m, cause);
 }
 
 static void free_mark(struct interval *in, uint32_t at)
@@ -443,21 +496,46 @@ static void fetch_later(const struct interval *in)
     __builtin_prefetch(&in->marks[e->marks != NONE ? e->marks : 0], 1);
 }
 
+/*
+ * Whether `m` gives way to beginning `by`, which comes now: it has been remembered for long enough, or `by` begins anew
+ * what it was a part of. By NULL all do.
+ */
+static bool gives_way(const struct interval *in, const struct mark *m, const struct mark *by, bool anew)
+{
+    if (!by || m->came <= saturate_sub(by->came, in->reach))
+        return true;
+    if (m->position == 0 || (is_end(in, m) && is_told(m) && !m->again))
+        return (m->position == 0 ? m->source : m->of) == by->source;
+    return anew && is_before(m, by);
+}
+
+/* Forgets what gives way to `by`: ends first, as the beginning of one may have been forgotten before. */
+static void forget_marks(struct interval *in, struct entry *e, const struct mark *by, bool anew, bool evicted)
+{
+    for (int beginnings = 0; beginnings < 2; beginnings++)
+        for (uint32_t *link = &e->marks; *link != NONE;) {
+            uint32_t at = *link;
+            struct mark *m = &in->marks[at];
+            if ((m->position == 0) != beginnings || !gives_way(in, m, by, anew)) {
+                link = &m->next;
+                continue;
+            }
+            if (is_end(in, m))
+                forget_end(in, e, m, evicted);
+            else if (beginnings && !(by && m->source == by->source))
+                forget_beginning(in, e, m, evicted);
+            *link = m->next;
+            e->count--;
+            free_mark(in, at);
+        }
+}
+
 /* Removes the oldest entry; `evicted`: before its time. */
 static void forget_oldest(struct interval *in, bool evicted, int64_t now)
 {
     struct entry *e = entry_at(in, 0);
     tell_all(in, e, true, now);
-    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
-        if (is_end(in, &in->marks[at])) /* its beginning may be one that was forgotten before */
-            forget_end(in, e, &in->marks[at], evicted);
-    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
-        if (in->marks[at].position == 0)
-            forget_beginning(in, e, &in->marks[at], evicted);
-    for (uint32_t at = e->marks, next; at != NONE; at = next) {
-        next = in->marks[at].next;
-        free_mark(in, at);
-    }
+    forget_marks(in, e, NULL, false, evicted);
     hash_index_remove(&in->index, e->key.bits, e->key.more);
     fetch_later(in);
     in->head = in->head + 1 < in->memory ? in->head + 1 : 0;
@@ -496,10 +574,13 @@ void interval_advance(struct interval *in, int64_t now)
     }
 }
 
-void interval_finish(struct interval *in, int64_t now)
+void interval_finish(struct interval *in, int64_t now, bool ended)
 {
-    for (uint32_t i = 0; i < in->used; i++)
-        tell_all(in, entry_at(in, i), true, saturate_ns(now));
+    interval_advance(in, now);
+    in->closing = true;
+    in->ended = ended;
+    while (in->used > 0)
+        forget_oldest(in, false, saturate_ns(now));
 }
 
 static struct entry *entry_of(struct interval *in, struct interval_key key, int64_t now)
@@ -522,95 +603,6 @@ static struct mark *find_mark(struct interval *in, const struct entry *e, const 
     return at == NONE ? NULL : &in->marks[at];
 }
 
-/* Whether `m` was made before `begin`, as far as is known. */
-static bool is_before(const struct mark *m, const struct mark *begin)
-{
-    int64_t bound = saturate_add(m->bound, begin->bound);
-    if (m->clock == begin->clock)
-        return m->own < begin->own;
-    return m->time < (bound < INT64_MAX ? saturate_sub(begin->time, bound) : begin->time);
-}
-
-static bool is_used(const struct interval *in, const struct mark *m)
-{
-    return is_end(in, m) && is_told(m) && !m->again;
-}
-
-/* Whether process `source` made a beginning and its end itself. */
-static bool is_alone(const struct interval *in, const struct entry *e, uint32_t source)
-{
-    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
-        if (is_used(in, &in->marks[at]) && in->marks[at].source == source && in->marks[at].of == source)
-            return true;
-    return false;
-}
-
-/* Whether `m` belongs to beginning `by` that comes now, which `takes` over from others, rather than to one before. */
-static bool survives(const struct interval *in, const struct entry *e, const struct mark *m, const struct mark *by,
-                     bool takes)
-{
-    if (m->position > 0 && !is_used(in, m))
-        return !is_before(m, by);
-    return takes ? is_alone(in, e, m->source) : m->position == 0 || m->of != by->source;
-}
-
-static void begin_anew(struct interval *in, struct entry *e, const struct mark *begin, int64_t now)
-{
-    bool takes = !find_mark(in, e, begin);
-    in->counts.repeated[0] += e->answers == 0;
-    for (uint32_t *link = &e->marks; *link != NONE;) {
-        uint32_t at = *link;
-        struct mark *m = &in->marks[at];
-        if (survives(in, e, m, begin, takes)) {
-            if (m->again) {
-                m->again = false;
-                m->told = 0;
-                count_waiting(in, m, false);
-            }
-            link = &m->next;
-            continue;
-        }
-        if (is_end(in, m))
-            forget_end(in, e, m, false);
-        *link = m->next;
-        e->count--;
-        free_mark(in, at);
-    }
-    e->answered = e->answers = 0;
-    e->came = now;
-}
-
-/* Whether `end`, whose process has used a beginning, follows one that another process made later, as when it restarts.
- */
-static bool follows_another(const struct interval *in, const struct entry *e, const struct mark *end)
-{
-    bool any = false, own = false;
-    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
-        const struct mark *m = &in->marks[at];
-        own = own || (m->position == 0 && m->source == end->source);
-        any = any || (m->position == 0 && m->time > end->begun);
-    }
-    return any && !own;
-}
-
-/* A record of the same process at the same position is there: the latest counts. */
-static void replace(struct interval *in, struct entry *e, struct mark *old, struct mark new, int64_t now)
-{
-    bool is_next = is_end(in, old) && is_told(old) && follows_another(in, e, old);
-    if (new.position == 0)
-        begin_anew(in, e, &new, now);
-    else
-        in->counts.repeated[new.position] += !is_next;
-    count_waiting(in, old, true);
-    new.next = old->next;
-    new.told = is_next ? 0 : old->told;
-    new.begun = old->begun;
-    new.used = is_next ? old->begun : old->used;
-    new.again = is_end(in, old) && is_told(old) && !is_next;
-    *old = new;
-    count_waiting(in, old, false);
-}
-
 /* NULL: there are too many. */
 static struct mark *add_mark(struct interval *in, struct entry *e, struct mark new)
 {
@@ -629,16 +621,41 @@ static struct mark *add_mark(struct interval *in, struct entry *e, struct mark n
     return &in->marks[at];
 }
 
-static struct mark mark_of(const struct interval_event *event)
+/* Adds a beginning. Ends that came again may be of it. */
+static struct mark *begin(struct interval *in, struct entry *e, const struct mark *new)
 {
-    return (struct mark){.own = saturate_ns(event->own),
-                         .time = saturate_ns(event->at.ns),
-                         .bound = event->at.bound < 0 ? INT64_MAX : event->at.bound,
-                         .source = event->source,
-                         .clock = event->clock,
-                         .series = NONE,
-                         .used = INT64_MIN,
-                         .position = (uint8_t)event->position};
+    const struct mark *old = find_mark(in, e, new);
+    in->counts.repeated[0] += old && !old->answered;
+    forget_marks(in, e, new, old != NULL, false);
+    e->came = new->came;
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
+        struct mark *m = &in->marks[at];
+        if (!m->again || is_before(m, new))
+            continue;
+        m->again = false;
+        m->told = 0;
+        count_waiting(in, m, false);
+    }
+    return add_mark(in, e, *new);
+}
+
+/* A record of the same process is there: the latest counts, but for ends that have, or may have, a beginning each. */
+static void replace(struct interval *in, struct entry *e, struct mark *old, struct mark new)
+{
+    bool several = false, end = is_end(in, old), told = is_told(old);
+    new.next = old->next;
+    new.of = old->of;
+    new.begun = old->begun;
+    bool counts = end && (begin_of(in, e, told ? &new : old, &several) || several || (!told && late_of(in, e)));
+    if (counts && !told)
+        forget_end(in, e, old, false);
+    else if (!told)
+        count_waiting(in, old, true);
+    new.again = end &&told && !counts;
+    new.told = new.again ? old->told : 0;
+    in->counts.repeated[new.position] += !counts;
+    *old = new;
+    count_waiting(in, old, false);
 }
 
 static void note_source(struct interval *in, const struct mark *m)
@@ -651,7 +668,7 @@ static void note_source(struct interval *in, const struct mark *m)
 void interval_add(struct interval *in, const struct interval_event *event, int64_t now)
 {
     struct mark new = mark_of(event), *mark;
-    now = saturate_ns(now);
+    new.came = now = saturate_ns(now);
     interval_advance(in, now);
     in->counts.records++;
     if (event->key.more == 0) {
@@ -668,13 +685,15 @@ void interval_add(struct interval *in, const struct interval_event *event, int64
     while (in->free == NONE && in->fresh == in->slab)
         forget_oldest(in, true, now);
     note_source(in, &new);
+    if (is_end(in, &new))
+        new.passed = pass(in, new.source, saturate_sub(new.time, saturate_sub(new.own, event->started)));
     struct entry *e = entry_of(in, event->key, now);
-    if (!(mark = find_mark(in, e, &new)) && new.position == 0 && e->answers > 0 && e->answers >= in->counts.answers)
-        begin_anew(in, e, &new, now); /* it has all its ends, as far as any ever had */
-    if (mark)
-        replace(in, e, mark, new, now);
-    else if ((mark = add_mark(in, e, new)) && new.position == 0)
-        e->came = now;
+    if (new.position == 0)
+        mark = begin(in, e, &new);
+    else if ((mark = find_mark(in, e, &new)))
+        replace(in, e, mark, new);
+    else
+        mark = add_mark(in, e, new);
     if (!mark)
         in->counts.crowded++;
     else if (is_end(in, mark))
@@ -707,10 +726,8 @@ void interval_lost(struct interval *in, uint32_t position, uint32_t end, int64_t
     s->from = from < s->from ? from : s->from;
     s->until = until > s->until ? until : s->until;
     uint32_t number = position == in->positions - 1 ? series_of(in, end) : NONE;
-    if (number != NONE && ever)
-        in->series[number]->ever_lost = add_counts(in->series[number]->ever_lost, count);
-    else if (number != NONE)
-        count_grain(in, in->series[number]->lost, until < now ? until : now, count, false);
+    if (number != NONE)
+        interval_series_lose(in->series[number], ever ? INT64_MIN : until < now ? until : now, count);
 }
 
 /* ---- The statistic ----------------------------------------------------------------------------------------------- */
@@ -718,71 +735,18 @@ void interval_lost(struct interval *in, uint32_t position, uint32_t end, int64_t
 /* Whether an end in the window that ends at `now` may have had a beginning, which is gone. */
 static bool may_have_begun(const struct interval *in, int64_t now)
 {
-    int64_t since = saturate_sub(saturate_sub(now, in->tumbles ? 2 * in->window : in->window), in->reach);
+    int64_t window = in->metric.tumbles ? 2 * in->metric.window : in->metric.window;
+    int64_t since = saturate_sub(saturate_sub(now, window), in->reach);
     return meets(in->lost[0], since, now) || in->evicted >= since || in->late >= since || in->ambiguous >= since;
 }
 
-/* The quantile of ranks among `count` known values and `unknown` others, of at least `least`. */
-static void widen_quantile(const struct interval *in, struct statistic *s, double least, int64_t now,
-                           struct interval_value *v)
-{
-    uint64_t rank = histogram_rank(add_counts(v->count, v->unknown), in->share);
-    double count = (double)v->count;
-    v->high = (double)INFINITY;
-    if (rank > v->unknown)
-        (void)statistic_quantile(s, ((double)(rank - v->unknown) - 0.5) / count, now, &least);
-    if (rank <= v->count)
-        (void)statistic_quantile(s, ((double)rank - 0.5) / count, now, &v->high);
-    v->low = least >= 0 ? least * 32 / 33 : least * 32 / 31; /* the error of a quantile */
-}
-
-/* The whole of an unknown time is not negative; a stage may be. */
-static void widen(const struct interval *in, struct statistic *s, bool whole, int64_t now, struct interval_value *v)
-{
-    double least = whole ? fmin(v->value, 0) : -(double)INFINITY;
-    v->low = v->high = v->value;
-    if (in->kind == STATISTIC_QUANTILE)
-        widen_quantile(in, s, least, now, v);
-    else if (v->unknown > 0) {
-        if (in->kind == STATISTIC_MEAN)
-            v->low = least < 0 ? least : v->value * ((double)v->count / ((double)v->count + (double)v->unknown));
-        else if (in->kind != STATISTIC_MAX)
-            v->low = least;
-        if (in->kind != STATISTIC_MIN)
-            v->high = (double)INFINITY;
-    }
-}
-
-/* Ends in the window that may have had any value. */
-static uint64_t count_unknown(const struct interval *in, const struct series *s, int64_t settle, int64_t now)
-{
-    uint64_t lost = add_counts(s->ever_lost, sum_grains(in, s->lost, now, now));
-    return may_have_begun(in, now) ? add_counts(lost, sum_grains(in, s->waiting, saturate_sub(now, settle), now))
-                                   : lost;
-}
-
 bool interval_value(struct interval *in, uint32_t end, uint32_t part, int64_t settle, int64_t now,
-                    struct interval_value *out)
+                    struct interval_value *v)
 {
     int number = hash_index_find(&in->by_end, end, 0);
-    struct series *s = number >= 0 ? in->series[number] : NULL;
-    double bound = 0;
     now = saturate_ns(now);
-    if (!s || !has_part(in, part))
-        return false;
-    struct interval_value v = {.value = (double)NAN, .high = (double)INFINITY, .newest = now};
-    v.unknown = count_unknown(in, s, settle, now);
-    if (statistic_value(s->values[part], now, &v.value, &v.newest)) {
-        v.count = statistic_count(s->values[part], now);
-        widen(in, s->values[part], part == INTERVAL_WHOLE, now, &v);
-        (void)statistic_value(s->bounds[part], now, &bound, NULL);
-    }
-    v.low -= bound;
-    v.high += bound;
-    if (v.count + v.unknown == 0)
-        return false;
-    *out = v;
-    return true;
+    return number >= 0 && interval_has_part(in->positions, part) &&
+           interval_series_value(in->series[number], part, may_have_begun(in, now), settle, now, v);
 }
 
 struct interval_counts interval_counts(const struct interval *in)
@@ -791,7 +755,7 @@ struct interval_counts interval_counts(const struct interval *in)
     for (uint32_t i = 0; i < in->used; i++) {
         const struct entry *e = entry_at(in, i);
         for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next) {
-            counts.open += in->marks[at].position == 0 && e->answers == 0;
+            counts.open += in->marks[at].position == 0 && !in->marks[at].answered;
             counts.waiting += is_end(in, &in->marks[at]) && !is_told(&in->marks[at]);
         }
     }

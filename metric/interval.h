@@ -7,11 +7,13 @@
  * keys. They may come in any order, from any processes and nodes.
  *
  * A record at the last position is an *end*. It belongs to the records with its key of its own process; at a position
- * where its process made none, to that of the only process that made one. Where several made one, it is ambiguous. At
- * positions between the first and the last at which several processes record, that is known, and their stages have
- * values, when the key is forgotten. Of
- * several records with one key of one process at one position the latest counts. One at position 0 begins anew: records
- * that came before it belong to it only if their times are not before its own.
+ * where its process made none, to that of the only process that made one. Where several made one, it is ambiguous; but
+ * of several at position 0 it belongs to one that is later than what its process has ended of that key, and to the only
+ * one that is left without those that another process has ended and its own has passed: it was started behind them, or
+ * has ended a later one. At positions between the first and the last at which several processes record, that is known,
+ * and their stages have values, when the key is forgotten. Of several records with one key of one process at one
+ * position the latest counts. One at position 0 begins anew: records that came before it belong to it only if their
+ * times are not before its own.
  *
  * Of two records of one clock that clock gives the time between them, without error. Else it is the difference of their
  * times in the run's time, and the bounds of both errors are added. A whole time that is negative by more than its
@@ -27,9 +29,9 @@
  * most `memory` of them: then the oldest is forgotten. What was then still without its counterpart is counted with the
  * cause.
  *
- * Memory is bounded: for each key 98 bytes and 48 for each position, all of it taken by interval_new(); later, for
- * each of at most INTERVAL_ENDS_MAX ends, two statistics, and two for each stage. Pure: the caller brings the time. One
- * owner.
+ * Memory is bounded: for each key some 100 bytes and 72 for each position, all of it taken by interval_new(); later,
+ * for each of at most INTERVAL_ENDS_MAX ends, two statistics, and two for each stage. Pure: the caller brings the time.
+ * One owner.
  */
 #ifndef BEZEL_METRIC_INTERVAL_H
 #define BEZEL_METRIC_INTERVAL_H
@@ -69,7 +71,7 @@ struct interval_event {
     uint32_t end;            /* at the last position: number of that which has a value of its own */
     int64_t own;             /* ns */
     struct clock_reading at; /* the same in the run's time; bound INT64_MAX: unknown */
-    uint64_t answered;       /* made by interval_forgot(), of position 0: bit `source % 64` of each that ended it */
+    int64_t started;         /* ns of the same clock as `own`: when the process was started; 0: nobody knows */
 };
 
 /** Why a record was forgotten without its counterpart. */
@@ -115,6 +117,7 @@ struct interval_time {
     uint32_t end, part;
     struct clock_reading took; /* bound INT64_MAX: unknown */
     struct interval_record from, to;
+    bool late; /* they were further apart than `window` + `wait`: see interval_keep_late() */
 };
 
 /** Called for each time that is known, when it is. */
@@ -131,13 +134,11 @@ void interval_free(struct interval *i);
 void interval_tell(struct interval *i, interval_told *told, void *context);
 
 /**
- * Called for each record that is forgotten as INTERVAL_LATE, of position 0 or the last one: a counterpart that it may
- * have was more than `window` + `wait` away. Also for one of position 0 that had fewer ends than others had.
+ * Before the first record: as many beginnings that are forgotten without all their ends are remembered besides, so that
+ * an end that comes later is told of, when it is forgotten itself, by its whole time alone; or is ambiguous. Returns 0
+ * or BEZEL_ENOMEM.
  */
-typedef void interval_forgot(void *context, const struct interval_event *event);
-
-/** Likewise, behind interval_tell() and with its context. */
-void interval_tell_late(struct interval *i, interval_forgot *forgot);
+int interval_keep_late(struct interval *i) BEZEL_MUST_CHECK;
 
 /** Takes in a record that came at `now`, ns of the run's time, which does not go back. */
 void interval_add(struct interval *i, const struct interval_event *event, int64_t now);
@@ -155,8 +156,11 @@ void interval_lost(struct interval *i, uint32_t position, uint32_t end, int64_t 
 /** Forgets what is to be forgotten at `now`. */
 void interval_advance(struct interval *i, int64_t now);
 
-/** No record follows: gives all stages their values. */
-void interval_finish(struct interval *i, int64_t now);
+/**
+ * No record follows: all is forgotten, and stages get their values. What was remembered for less than its time is open
+ * or waiting, as its counterpart may be under way; `ended`: unless that was lost.
+ */
+void interval_finish(struct interval *i, int64_t now, bool ended);
 
 /**
  * The statistic of `part` (a stage, or INTERVAL_WHOLE) of `end`, of the window that ends at `now`. Ends of the last

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Pairs of the records of an interval that were further apart than its matcher remembers them (interval_tell_late()):
- * the longest times of all. Known behind a run alone, when both were forgotten, so that a key that is used again has
- * found its nearer counterpart first. Memory is bounded: the newest beginnings count. Pure. One owner.
+ * Beginnings that a matcher (metric/interval.h) has forgotten before they had all their ends: of each key the latest.
+ * Memory is bounded: the newest count. Pure. One owner.
  */
 #ifndef BEZEL_METRIC_INTERVAL_LATE_H
 #define BEZEL_METRIC_INTERVAL_LATE_H
@@ -13,15 +12,19 @@
 
 struct interval_late;
 
+struct interval_late_beginning {
+    struct interval_event is;
+    uint64_t answered; /* bit `source % 64` of each process that ended it */
+    int64_t before;    /* run's time of the latest one with its key before it, of another process; INT64_MIN: none */
+};
+
 /** For `memory` beginnings. Returns 0 with *l to be freed by interval_late_free(), or BEZEL_ENOMEM. */
 int interval_late_new(uint32_t memory, struct interval_late **l) BEZEL_MUST_CHECK;
 void interval_late_free(struct interval_late *l);
 
-/**
- * Takes in a record that was forgotten. True, with the whole time in *time: it is the end of an earlier one, which none
- * of its process has ended; *first: which had no end at all.
- */
-bool interval_late_take(struct interval_late *l, const struct interval_event *e, struct interval_time *time,
-                        bool *first);
+void interval_late_keep(struct interval_late *l, const struct interval_event *e, uint64_t answered);
+
+/** The one with that key, which the caller may change; NULL: none. */
+struct interval_late_beginning *interval_late_find(struct interval_late *l, struct interval_key key);
 
 #endif

@@ -101,5 +101,6 @@ struct interval_event interval_event_of(const struct experiment_metric *m, const
                                    .clock = clock_of(part, p->node),
                                    .end = interval_end_of(m, p),
                                    .own = saturate_time(r->timestamp),
+                                   .started = saturate_time(p->started),
                                    .at = at};
 }

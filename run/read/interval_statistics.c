@@ -4,7 +4,6 @@
 
 #include "base/grow.h"
 #include "base/saturate.h"
-#include "metric/interval_late.h"
 #include "run/model/interval_records.h"
 #include "run/rundb/rundb_live.h"
 
@@ -25,9 +24,7 @@ struct recent {
 
 /* What is kept of a metric. */
 struct matched {
-    struct interval *by; /* NULL: it is no interval */
-    struct interval_late *late;
-    uint64_t paired, first;       /* by the latter; of these with a beginning that had no end */
+    struct interval *by;          /* NULL: it is no interval */
     int64_t since;                /* interval_reading_since() */
     size_t wait_count, idle;      /* idle: that have a last record behind each first one */
     struct interval_waits *waits; /* interval_reading_waits() */
@@ -83,18 +80,6 @@ static void take_time(void *context, const struct interval_time *time)
         r->short_of_memory = true;
     if (r->of[r->metric].recent && time->part == INTERVAL_WHOLE)
         note_shared(&r->of[r->metric], time);
-}
-
-static void take_late(void *context, const struct interval_event *forgotten)
-{
-    struct interval_reading *r = context;
-    struct interval_time time;
-    bool first;
-    if (!interval_late_take(r->of[r->metric].late, forgotten, &time, &first))
-        return;
-    take_time(r, &time);
-    r->of[r->metric].paired++;
-    r->of[r->metric].first += first;
 }
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
@@ -221,7 +206,6 @@ static void free_reading(struct interval_reading *r)
 {
     for (uint32_t i = 0; r->of && i < r->experiment->metric_count; i++) {
         interval_free(r->of[i].by);
-        interval_late_free(r->of[i].late);
         free(r->of[i].waits);
         free(r->of[i].recent);
     }
@@ -237,13 +221,12 @@ static int begin_metric(struct interval_reading *r, const struct experiment_metr
     if (metric->kind != METRIC_INTERVAL)
         return 0;
     int err = interval_new(metric, r->experiment->order.wait, &m->by);
-    err = err ? err : interval_late_new(metric->interval.memory, &m->late);
+    err = err ? err : interval_keep_late(m->by);
     if (!err && metric->interval.by_end && !(m->recent = calloc(RECENT, sizeof *m->recent)))
         err = BEZEL_ENOMEM;
     if (err)
         return err;
     interval_tell(m->by, take_time, r);
-    interval_tell_late(m->by, take_late);
     return 0;
 }
 
@@ -276,40 +259,16 @@ static int by_place(const void *a, const void *b)
     return (x->part + 1) % INTERVAL_PARTS < (y->part + 1) % INTERVAL_PARTS ? -1 : 1;
 }
 
-/*
- * Behind the end, all that is still remembered may be half of a pair that was too long. `ended`: or of one whose other
- * half was lost, and is not under way.
- */
-static void pair_late(struct matched *m, bool ended, struct interval_counts *counts)
-{
-    uint64_t before = m->paired;
-    interval_advance(m->by, INT64_MAX);
-    counts->matched += m->paired;
-    counts->beginnings[INTERVAL_LATE] -= m->first;
-    counts->ends[INTERVAL_LATE] -= before;
-    counts->waiting -= m->paired - before;
-    struct interval_counts all = interval_counts(m->by);
-    uint64_t first = all.beginnings[INTERVAL_LOST] - counts->beginnings[INTERVAL_LOST];
-    uint64_t last = all.ends[INTERVAL_LOST] - counts->ends[INTERVAL_LOST];
-    if (!ended)
-        return;
-    counts->beginnings[INTERVAL_LOST] += first;
-    counts->open -= first;
-    counts->ends[INTERVAL_LOST] += last;
-    counts->waiting -= last;
-}
-
+/* `ended`: nothing waits for nodes that are late. */
 static void finish(struct interval_reading *r, int64_t ended, struct interval_counts *counts)
 {
+    int64_t until = saturate_add(ended > r->now ? ended : r->now, ended > INT64_MIN ? r->experiment->order.wait : 0);
     for (r->metric = 0; r->metric < r->experiment->metric_count; r->metric++) {
-        struct matched *m = &r->of[r->metric];
-        if (!m->by)
+        struct interval *in = r->of[r->metric].by;
+        if (!in)
             continue;
-        interval_finish(m->by, r->now);
-        if (ended > INT64_MIN) /* nothing waits for nodes that are late */
-            interval_advance(m->by, saturate_add(ended > r->now ? ended : r->now, r->experiment->order.wait));
-        counts[r->metric] = interval_counts(m->by);
-        pair_late(m, ended > INT64_MIN, &counts[r->metric]);
+        interval_finish(in, until, ended > INT64_MIN);
+        counts[r->metric] = interval_counts(in);
     }
 }
 

@@ -116,12 +116,11 @@ static void want(uint32_t part, const struct interval_event *a, const struct int
     if (!a || !b)
         return;
     int64_t took = same ? b->own - a->own : b->at.ns - a->at.ns, bound = same ? 0 : a->at.bound + b->at.bound;
-    if (part == INTERVAL_WHOLE && same && took < 0)
-        return; /* on one clock it is the end of another beginning */
     if (part == INTERVAL_WHOLE && took + bound < 0)
         r.negative++;
     else
-        take(&wanted, &(struct interval_time){end, part, {took, bound}, {a->source, a->own}, {b->source, b->own}});
+        take(&wanted,
+             &(struct interval_time){end, part, {took, bound}, {a->source, a->own}, {b->source, b->own}, false});
 }
 
 static void search(void)
@@ -132,9 +131,12 @@ static void search(void)
             if (!r.there[key][last][source])
                 continue;
             const struct interval_event *end = &r.events[key][last][source];
-            want(INTERVAL_WHOLE, find(key, 0, source), end, end->end);
+            const struct interval_event *begin = find(key, 0, source);
+            if (begin && begin->clock == end->clock && end->own < begin->own)
+                begin = NULL; /* on one clock it is the end of another beginning */
+            want(INTERVAL_WHOLE, begin, end, end->end);
             for (uint32_t i = 0; r.positions > 2 && i < last; i++)
-                want(i, find(key, i, source), i + 1 == last ? end : find(key, i + 1, source), end->end);
+                want(i, i > 0 ? find(key, i, source) : begin, i + 1 == last ? end : find(key, i + 1, source), end->end);
         }
 }
 
@@ -225,7 +227,7 @@ TEST(all_that_belong_together_are_found_in_any_order)
         interval_tell(in, take, &given);
         give_key_by_key(in, 0, 1);
         give_key_by_key(in, 1, KEYS);
-        interval_finish(in, NOW);
+        interval_finish(in, NOW, true);
         search();
         qsort(given.told, given.count, sizeof *given.told, by_all);
         qsort(wanted.told, wanted.count, sizeof *wanted.told, by_all);

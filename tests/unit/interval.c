@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Times between records: what belongs together, what is counted, what is known of the statistic. */
-#include "metric/interval_late.h"
+#include "metric/interval.h"
 
 #include "base/clock.h"
 #include "metric/statistic.h"
@@ -26,33 +26,23 @@ static void begin(uint32_t positions, enum experiment_metric_kind statistic)
     assert_int_equal(interval_new(&metric, CLOCK_S, &in), 0);
 }
 
-/* What interval_tell_late() gives is paired here. */
-static struct interval_late *too_long;
+/* What interval_keep_late() finds. */
 static struct interval_time pairs[4];
 static int pair_count;
 
-static void take_late(void *context, const struct interval_event *e)
+static void take_late(void *context, const struct interval_time *time)
 {
     (void)context;
-    bool first;
-    pair_count += interval_late_take(too_long, e, &pairs[pair_count], &first);
+    if (time->late)
+        pairs[pair_count++] = *time;
 }
 
 static void begin_late(void)
 {
     begin(2, METRIC_MAX);
-    assert_int_equal(interval_late_new(2, &too_long), 0);
-    interval_tell_late(in, take_late);
+    assert_int_equal(interval_keep_late(in), 0);
+    interval_tell(in, take_late, NULL);
     pair_count = 0;
-}
-
-static int end_late(void **state)
-{
-    interval_late_free(too_long);
-    interval_free(in);
-    in = NULL;
-    (void)state;
-    return 0;
 }
 
 static int end(void **state)
@@ -472,7 +462,9 @@ TEST_WITH(NULL, end, who_has_ended_none_follows_one_that_has_all_its_ends)
     add(0, 7, 1, 0);
     add(1, 7, 3, 5 * MS);
     add(0, 7, 2, 500 * MS);
-    add(1, 7, 4, 520 * MS);
+    struct interval_event next = event(1, 7, 4, 520 * MS, 100);
+    next.started = next.own - 400 * MS;
+    interval_add(in, &next, NOW + 520 * MS);
     assert_true(value_at(520 * MS).value == 20e6 && interval_counts(in).matched == 2);
 }
 
@@ -491,6 +483,59 @@ TEST_WITH(NULL, end, who_has_ended_neither_of_two_is_not_known)
     struct interval_value v = value_at(600 * MS);
     bool holds;
     assert_true(v.value == 5e6 && v.unknown == 1 && !interval_decides(&v, COMPARE_AT_MOST, 10e6, &holds));
+}
+
+/* 4 has missed 7 of the first life, which 3 has ended, and has ended a later one. */
+static void miss_one(void)
+{
+    add(0, 7, 1, 0);
+    add(1, 7, 3, 5 * MS);
+    add(0, 8, 1, 20 * MS);
+    add(1, 8, 3, 25 * MS);
+    add(1, 8, 4, 25 * MS);
+    add(0, 7, 2, 500 * MS);
+    add(1, 7, 4, 900 * MS);
+}
+
+TEST_WITH(NULL, end, who_has_ended_a_later_one_does_not_go_back)
+{
+    begin(2, METRIC_MAX);
+    miss_one();
+    struct interval_value v = value_at(900 * MS);
+    assert_true(v.value == 400e6 && v.unknown == 0 && interval_counts(in).matched == 4);
+}
+
+/* Then it had not missed it, or repeats itself. */
+TEST_WITH(NULL, end, who_ends_more_than_it_can_have_is_not_known)
+{
+    begin(2, METRIC_MAX);
+    miss_one();
+    add(1, 7, 4, 950 * MS);
+    assert_int_equal(value_at(950 * MS).unknown, 1);
+    interval_finish(in, NOW + 950 * MS, true);
+    struct interval_counts c = interval_counts(in);
+    assert_true(c.matched == 4 && c.ends[INTERVAL_AMBIGUOUS] == 1 && c.repeated[1] == 0);
+}
+
+TEST_WITH(NULL, end, what_may_be_under_way_at_the_end_is_not_late)
+{
+    for (int ended = 0; ended < 2; ended++) {
+        begin(2, METRIC_MAX);
+        for (uint32_t source = 1; source <= 2; source++)
+            add(0, 1, source, 0);
+        add(1, 1, 3, MS); /* is ambiguous, and waits for nothing */
+        add(0, 2, 1, MS);
+        add(1, 3, 3, MS);
+        add(0, 4, 1, 20 * MS);
+        interval_lost(in, 1, 0, NOW + 20 * MS, NOW + 30 * MS, 1, NOW + 30 * MS);
+        interval_finish(in, NOW + 30 * MS, ended);
+        struct interval_counts c = interval_counts(in);
+        assert_true(c.ends[INTERVAL_AMBIGUOUS] == 1 && c.ends[INTERVAL_LATE] == 0 && c.waiting == 1);
+        assert_int_equal(c.beginnings[INTERVAL_LOST], ended ? 4 : 0);
+        assert_int_equal(c.open, ended ? 0 : 4);
+        if (!ended)
+            end(NULL);
+    }
 }
 
 /* On one clock: it is the end of a beginning that was forgotten, or lost. */
@@ -534,7 +579,7 @@ TEST_WITH(NULL, end, what_another_process_begins_anew_leaves_an_end_used)
 }
 
 /* The window is 10 s, and records may come a second later. */
-TEST_WITH(NULL, end_late, a_time_that_is_too_long_is_known_behind_the_run)
+TEST_WITH(NULL, end, a_time_that_is_too_long_is_known_behind_the_run)
 {
     begin_late();
     add(0, 1, 0, 0);
@@ -543,11 +588,11 @@ TEST_WITH(NULL, end_late, a_time_that_is_too_long_is_known_behind_the_run)
     assert_true(pair_count == 1 && pairs[0].took.ns == 20 * CLOCK_S && pairs[0].took.bound == 200);
     assert_true(pairs[0].part == INTERVAL_WHOLE && pairs[0].from.source == 0 && pairs[0].to.source == 3);
     struct interval_counts c = interval_counts(in);
-    assert_true(c.matched == 0 && c.beginnings[INTERVAL_LATE] == 1 && c.ends[INTERVAL_LATE] == 1);
+    assert_true(c.matched == 1 && c.beginnings[INTERVAL_LATE] == 0 && c.ends[INTERVAL_LATE] == 0);
 }
 
 /* Numbers that begin again, and records that were lost: the end has, or may have, a nearer beginning. */
-TEST_WITH(NULL, end_late, an_end_with_a_nearer_beginning_is_not_late)
+TEST_WITH(NULL, end, an_end_with_a_nearer_beginning_is_not_late)
 {
     begin_late();
     add(0, 1, 0, 0);
@@ -560,7 +605,7 @@ TEST_WITH(NULL, end_late, an_end_with_a_nearer_beginning_is_not_late)
 }
 
 /* Of two receivers one had it in time, and once more later, and the other one too late. */
-TEST_WITH(NULL, end_late, one_of_several_ends_may_be_late)
+TEST_WITH(NULL, end, one_of_several_ends_may_be_late)
 {
     begin_late();
     for (int key = 1; key <= 2; key++) {
@@ -578,15 +623,54 @@ TEST_WITH(NULL, end_late, one_of_several_ends_may_be_late)
     assert_int_equal(interval_counts(in).beginnings[INTERVAL_LATE], 0);
 }
 
-/* The oldest of three gives way. */
-TEST_WITH(NULL, end_late, late_beginnings_are_bounded)
+/* One that is late from its first record on, while another one is not. */
+TEST_WITH(NULL, end, an_end_may_be_later_than_all_that_there_were)
 {
     begin_late();
-    for (int i = 0; i < 3; i++)
-        add(0, i, 0, i * MS);
-    for (int i = 0; i < 3; i++)
-        add(1, i, 0, 20 * CLOCK_S + i * MS);
-    interval_advance(in, NOW + 40 * CLOCK_S);
-    assert_int_equal(pair_count, 2);
-    assert_true(pairs[0].from.own == MS && pairs[1].from.own == 2 * MS && pairs[0].took.ns == 20 * CLOCK_S);
+    add(0, 1, 0, 0);
+    add(1, 1, 3, MS);
+    add(1, 1, 4, 20 * CLOCK_S);
+    interval_advance(in, NOW + 60 * CLOCK_S);
+    assert_true(pair_count == 1 && pairs[0].to.source == 4 && interval_counts(in).matched == 2);
+}
+
+/* The sender was restarted before the receiver had its number of the first life, or has missed that. */
+TEST_WITH(NULL, end, an_end_may_be_of_a_late_beginning_or_of_the_next)
+{
+    begin_late();
+    add(0, 7, 1, 0);
+    add(0, 7, 2, 20 * CLOCK_S);
+    add(1, 7, 3, 20 * CLOCK_S + 500 * MS);
+    interval_finish(in, NOW + 60 * CLOCK_S, true);
+    assert_int_equal(interval_counts(in).matched, 0);
+    assert_int_equal(interval_counts(in).ends[INTERVAL_AMBIGUOUS], 1);
+}
+
+/* Numbers begin again, on one clock: the next end does not take the place of one that was late. */
+TEST_WITH(NULL, end, an_end_may_be_late_shortly_before_its_number_is_used_again)
+{
+    static const int64_t at[] = {0, 25 * CLOCK_S, 25 * CLOCK_S + 10 * MS, 25 * CLOCK_S + 30 * MS};
+    begin_late();
+    for (uint32_t i = 0; i < 4; i++) {
+        struct interval_event e = event(i % 2, 7, i % 2, at[i], 0);
+        e.clock = 0;
+        e.own = at[i];
+        interval_add(in, &e, NOW + at[i]);
+    }
+    assert_int_equal(pair_count, 1);
+    assert_true(pairs[0].took.ns == 25 * CLOCK_S && interval_counts(in).matched == 2);
+}
+
+/* The oldest gives way. */
+TEST_WITH(NULL, end, late_beginnings_are_bounded)
+{
+    begin_late();
+    for (int i = 0; i <= EXPERIMENT_MATCH_MEMORY_MIN; i++)
+        add(0, i, 0, i * (MS + 11 * CLOCK_S));
+    int64_t end = (EXPERIMENT_MATCH_MEMORY_MIN + 1) * (MS + 11 * CLOCK_S);
+    for (int i = 0; i < 2; i++)
+        add(1, i, 0, end);
+    interval_advance(in, NOW + end + 40 * CLOCK_S);
+    assert_int_equal(pair_count, 1);
+    assert_true(pairs[0].from.own == MS + 11 * CLOCK_S && pairs[0].took.ns == end - pairs[0].from.own);
 }

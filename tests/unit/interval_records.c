@@ -124,8 +124,10 @@ TEST(records_of_one_message_have_one_key)
 
 TEST(an_event_has_its_times_its_process_and_its_end)
 {
+    processes[1].started = 300;
     struct interval_event e = event(&fields, 1, REAL, 0, 0);
     assert_int_equal(e.source, 21);
+    assert_int_equal(e.started, 300);
     assert_int_equal(e.own, 500);
     assert_int_equal(e.at.ns, 900);
     assert_int_equal(e.at.bound, 4);

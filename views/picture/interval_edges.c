@@ -48,7 +48,7 @@ int interval_edges_match(struct interval_edges *e, const struct experiment_metri
     interval_tell(in, told, context);
     for (size_t i = 0; i < e->count; i++)
         interval_add(in, &e->events[i].is, e->events[i].is.at.ns);
-    interval_finish(in, e->count ? e->events[e->count - 1].is.at.ns : 0);
+    interval_finish(in, e->count ? e->events[e->count - 1].is.at.ns : 0, true);
     interval_free(in);
     return 0;
 }

@@ -103,7 +103,7 @@ struct why_answer {
     uint64_t missing;    /* records that were lost, or had expired, where instances were looked for: of any aspect */
     uint64_t elsewhere;  /* instances beyond the bound outside of the question's windows */
     uint64_t unplaced;   /* instances of an interval whose last record came before the first one */
-    uint64_t too_long;   /* times of an interval that are known behind the run alone (metric/interval_late.h): ... */
+    uint64_t too_long;   /* times of an interval that are known behind the run alone (interval_keep_late()): ... */
     int64_t longest;     /* ... the longest of them, ns; none is among the instances */
     struct run_reader_totals totals;
     char misuse[512]; /* the run has no such work; "": it has */

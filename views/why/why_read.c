@@ -8,7 +8,7 @@
 #include "base/grow.h"
 #include "base/saturate.h"
 #include "base/units.h"
-#include "metric/interval_late.h"
+#include "metric/interval.h"
 #include "run/model/interval_records.h"
 #include "views/why/why_internal.h"
 #include <stdlib.h>
@@ -18,7 +18,6 @@ struct why_find {
     struct why_answer *a;
     const struct why_question *q;
     struct interval *interval;
-    struct interval_late *late;
     const struct record_item *item; /* that is taken now */
     bool is_end;                    /* it is the last one of an interval */
     int64_t now;
@@ -113,22 +112,13 @@ static void take_time(void *context, const struct interval_time *time)
     struct why_find *f = context;
     if (time->part != INTERVAL_WHOLE)
         return;
-    if (f->item && f->is_end)
+    if (time->late) { /* nobody knows any more what its thread did */
+        f->a->too_long++;
+        f->a->longest = time->took.ns > f->a->longest ? time->took.ns : f->a->longest;
+    } else if (f->item && f->is_end)
         add(f, time->took.ns < 0 ? 0 : time->took.ns);
     else
         f->a->unplaced++;
-}
-
-/* Nobody knows any more what its thread did. */
-static void take_late(void *context, const struct interval_event *forgotten)
-{
-    struct why_find *f = context;
-    struct interval_time time;
-    bool first;
-    if (!interval_late_take(f->late, forgotten, &time, &first))
-        return;
-    f->a->too_long++;
-    f->a->longest = time.took.ns > f->a->longest ? time.took.ns : f->a->longest;
 }
 
 static void take_part(struct why_find *f)
@@ -214,10 +204,8 @@ static int find_instances(const char *run, struct why_find *f)
         take_instance(f, &item);
         err = f->short_of_memory ? BEZEL_ENOMEM : 0;
     }
-    if (f->interval && !err) {
-        interval_finish(f->interval, f->now);
-        interval_advance(f->interval, INT64_MAX);
-    }
+    if (f->interval && !err)
+        interval_finish(f->interval, f->now, true);
     if (reader)
         f->a->missing = run_reader_totals(reader).lost + run_reader_totals(reader).expired;
     run_reader_close(reader);
@@ -265,11 +253,9 @@ int why_read(const char *run, const struct why_question *q, struct why_answer *a
         return why_read_path(run, a);
     struct why_find f = {.a = a, .q = &a->question, .now = INT64_MIN};
     int err = q->of == WHY_INTERVAL ? interval_new(q->interval, q->wait, &f.interval) : 0;
-    err = err || !f.interval ? err : interval_late_new(q->interval->interval.memory, &f.late);
-    if (f.interval) {
+    err = err || !f.interval ? err : interval_keep_late(f.interval);
+    if (f.interval)
         interval_tell(f.interval, take_time, &f);
-        interval_tell_late(f.interval, take_late);
-    }
     if (!err)
         err = find_instances(run, &f);
     if (!err && a->choice.slow_count) {
@@ -290,7 +276,6 @@ int why_read(const char *run, const struct why_question *q, struct why_answer *a
             err = why_search(a);
     }
     interval_free(f.interval);
-    interval_late_free(f.late);
     free(f.lasts.list);
     free(f.last_index.slots);
     return err;
