@@ -82,13 +82,43 @@ static int follow_latest(char *path, size_t size)
     return len;
 }
 
+/* Whether its name begins with date and time, as rundir_make() gives them. */
+static int is_dated(const struct dirent *d)
+{
+    static const char digits[] = "0123456789";
+    return strspn(d->d_name, digits) == 8 && d->d_name[8] == '-' && strspn(d->d_name + 9, digits) == 6;
+}
+
+/* Where `latest` leads to a run that was removed, the newest beside it that has its database; false: there is none. */
+static bool find_newest(char *path, size_t size)
+{
+    char folder[PATH_MAX], database[PATH_MAX + NAME_MAX + 16];
+    struct dirent **runs = NULL;
+    const char *slash = strrchr(path, '/');
+    bool found = false;
+    if (strcmp(slash ? slash + 1 : path, "latest") != 0)
+        return false;
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 2, slash ? path : "./");
+    int n = scandir(folder, &runs, is_dated, versionsort);
+    for (int i = n; i-- > 0; free(runs[i])) {
+        snprintf(database, sizeof database, "%s%s/run.db", folder, runs[i]->d_name);
+        if (!found && access(database, F_OK) == 0)
+            found = snprintf(path, size, "%s%s", folder, runs[i]->d_name) < (int)size;
+    }
+    free(runs);
+    return found;
+}
+
 int rundir_find(const char *argument, const char *runs, char *path, size_t size)
 {
     int len = argument ? snprintf(path, size, "%s", argument) : snprintf(path, size, "%s/latest", runs);
     struct stat st;
     if (len >= 0 && (size_t)len < size)
         len = follow_latest(path, size);
-    if (len < 0 || (size_t)len >= size || stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+    if (len < 0 || (size_t)len >= size)
+        return BEZEL_ENOENT;
+    if ((stat(path, &st) != 0 && !(errno == ENOENT && find_newest(path, size) && stat(path, &st) == 0)) ||
+        !S_ISDIR(st.st_mode))
         return BEZEL_ENOENT;
     return is_run(path) ? 0 : BEZEL_EINVAL;
 }

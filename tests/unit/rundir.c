@@ -71,6 +71,15 @@ TEST(runs_of_the_same_second_get_names_of_their_own_and_latest_is_the_newest)
     assert_int_equal(rundir_find(run[0].path, runs, path, sizeof path), 0);
     assert_string_equal(path, run[0].path);
     assert_int_equal(rundir_find("/nonexistent", runs, path, sizeof path), BEZEL_ENOENT);
+    char database[PATH_MAX + 8];
+    snprintf(database, sizeof database, "%s/run.db", run[1].path);
+    assert_int_equal(file_replace(database, "", 0), 0);
+    assert_int_equal(file_remove_tree(run[2].path), 0);
+    assert_int_equal(rundir_find(NULL, runs, path, sizeof path), 0);
+    assert_non_null(realpath(path, real));
+    assert_string_equal(real, run[1].path);
+    assert_int_equal(file_remove_tree(run[1].path), 0);
+    assert_int_equal(rundir_find(NULL, runs, path, sizeof path), BEZEL_ENOENT); /* the other one has not begun */
     snprintf(path, sizeof path, "%s/latest", runs);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0); /* somebody else's: no run fails for it */
