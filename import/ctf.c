@@ -279,11 +279,15 @@ static int take_discarded(struct reading *r, const bt_message *m)
         s->until = time_of(s, bt_message_discarded_events_borrow_end_default_clock_snapshot_const(m));
     }
     pairs_lose(&r->pairs, s->until);
-    bool is_known = bt_message_discarded_events_get_count(m, &count) == BT_PROPERTY_AVAILABILITY_AVAILABLE;
-    if (is_known && count <= INT64_MAX) /* else the source's counter went back */
-        s->held = count;
-    else
+    if (bt_message_discarded_events_get_count(m, &count) != BT_PROPERTY_AVAILABILITY_AVAILABLE) {
         s->lost_unknown++;
+    } else if (count > INT64_MAX) { /* the source's counter went back, by as much as is lacking to 2^64 */
+        s->behind += 0 - count;
+    } else { /* LTTng writes packets with 0 in between */
+        uint64_t again = count < s->behind ? count : s->behind;
+        s->behind -= again;
+        s->held = count - again;
+    }
     return 0;
 }
 
@@ -499,6 +503,11 @@ static void note_losses(const struct reading *r, const struct ctf_stream *s)
     if (s->lost_unknown)
         fill_note(s->node, FILL_LOST, "stream %.60s of %.60s lost events %" PRIu64 " times, and does not say how many",
                   name, file_name(r->folder), s->lost_unknown);
+    if (s->behind)
+        fill_note(s->node, FILL_LOST,
+                  "the counter of lost events of stream %.60s of %.60s went back by %" PRIu64
+                  ": how many were lost since is unknown",
+                  name, file_name(r->folder), s->behind);
 }
 
 /* A source that has no counter may have lost anything: one note for each trace. */

@@ -52,6 +52,7 @@ struct ctf_stream {
     bool reduces;                        /* what the packet counts as discarded ended at a reducer */
     uint64_t held;                       /* discarded events whose packet was not seen yet, between ... */
     int64_t from, until;                 /* ... these */
+    uint64_t behind;                     /* by so much the counter of discarded events is below where it was */
     uint64_t lost_packets, lost_unknown; /* whose number of records is not known */
     int64_t lost_from, lost_until, seen; /* seen: time of the latest record */
     int64_t last_pid, last_tid;          /* of these are ... */

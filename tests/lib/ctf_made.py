@@ -5,6 +5,7 @@
 #   plain      counts what it lost and numbers its packets; the clock begins OFFSET s after 1970, 0 by default
 #   gaps       as plain; four events were discarded, and three packets are missing
 #   backward   as plain; the counter of discarded events goes back from four to one
+#   dips       as plain, with three packets more; whose counter is 4, 0 and 6
 #   uncounted  without counter and numbers
 #   timeless   without a clock
 #   ctf2       the metadata of CTF 2
@@ -64,5 +65,7 @@ if kind not in ('ctf2', 'empty'):
     with open(os.path.join(folder, 'stream'), 'wb') as out:
         counted = {'gaps': (0, 4), 'backward': (4, 1), 'pairs': (0, 1)}.get(kind, (0, 0))
         out.write(packet(0, counted[0], 1000, 3) + packet(1 + gap, counted[1], 2000, 3))
+        if kind == 'dips':
+            out.write(packet(2, 4, 3000, 3) + packet(3, 0, 4000, 3) + packet(4, 6, 5000, 3))
         if kind == 'pairs':
             out.write(packet(2, 1, 3000, 0))
