@@ -29,8 +29,9 @@ const char *rundir_runs(const char *option);
 
 /**
  * Finds the run that a command's argument names: `argument` itself or, if it is NULL, the newest, `<runs>/latest`, with
- * `runs` as of rundir_runs(). Where `latest` leads to what is gone, it is the newest run that is there. Returns 0 with its path; BEZEL_ENOENT if it is no directory; or BEZEL_EINVAL, with its
- * path, where it is a directory without a part of a run: experiment.yaml, run.db or trace.
+ * `runs` as of rundir_runs(). Where `latest` leads to what is gone, it is the newest run that is there. Returns 0 with
+ * its path; BEZEL_ENOENT if it is no directory; or BEZEL_EINVAL, with its path, where it is a directory without a part
+ * of a run: experiment.yaml, run.db or trace.
  */
 int rundir_find(const char *argument, const char *runs, char *path, size_t size) BEZEL_MUST_CHECK;
 
