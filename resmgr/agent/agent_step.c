@@ -285,6 +285,17 @@ static bool agent_saw_begins(const struct agent *agent, int metric, int64_t now)
     return true;
 }
 
+/* Whether a process had recorded the aspect of a metric before this agent knew of it, as under a bezeld before. */
+static bool agent_came_later(const struct agent *agent, int metric)
+{
+    for (int slot = 0; slot < agent->slots; slot++) {
+        const struct agent_process *p = agent->processes[slot];
+        if (p && p->began == 0 && p->sources[agent->metric_aspect[metric]].attempts > 0)
+            return true;
+    }
+    return false;
+}
+
 /*
  * Where no process here has recorded the aspect, the node adds neither 0 nor unknown, but what is left of others. To an
  * upper bound of a number of records it adds 0, or unknown, as soon as a process has the aspect.
@@ -311,7 +322,7 @@ static void agent_add_partial(struct agent *agent, uint32_t limit, int64_t now, 
                 (partial->state == PARTIAL_KNOWN || !agent_saw_begins(agent, metric, now));
     if (s && s->blind)
         *partial = (struct message_partial){.limit = limit, .state = PARTIAL_OPEN};
-    else if (s && s->attempts == s->before && !adds)
+    else if (s && s->attempts == s->before && !adds && !agent_came_later(agent, metric))
         agent_leave(agent, metric, now, partial);
     else if (s && s->attempts > s->before && (partial->state == PARTIAL_KNOWN || partial->value > 0)) {
         partial->silent = agent_silence(agent, s, now);

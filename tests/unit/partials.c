@@ -109,6 +109,19 @@ static void compare(enum experiment_compare compare)
     assert_int_equal(agent_new(&e, 0, &agent), 0);
 }
 
+/* A bezeld that follows a killed one: what the process made under that one is not nothing, and is not known yet. */
+TEST_WITH(start, end, records_of_before_are_not_none)
+{
+    compare(COMPARE_AT_LEAST);
+    int watch = agent_watch(agent, agent_process_add(agent, "app"), &ticking);
+    for (uint64_t i = 0; i < 12; i++) {
+        agent_count(agent, watch, 400 + 10 * i, now + EVERY);
+        step(5);
+        assert_int_equal(agent_partial(agent, RATE).state, i <= 10 ? PARTIAL_UNKNOWN : PARTIAL_KNOWN);
+    }
+    assert_true(agent_partial(agent, RATE).value == 100);
+}
+
 /* For an upper bound what no process here has made is 0 from a window on, and the first records are all of theirs. */
 TEST_WITH(start, end, a_rate_is_known_to_be_low_before_it_is_known_how_fast_a_source_is)
 {
