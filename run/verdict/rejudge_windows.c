@@ -43,7 +43,8 @@ static bool is_brief(const struct summary *s, const struct experiment *e, uint32
 
 /*
  * What adaptation did belongs to the instants that it had; and of silences the records tell less than the instants. A
- * rate or count of a window that follows another one has no value where no instant was in it.
+ * rate or count of a window that follows another one has no value where no instant was in it, and one of a window that
+ * slides none of its own where records came later than their instant.
  */
 static bool is_short(const struct summary *s, const struct experiment *e, uint32_t i)
 {
@@ -52,7 +53,7 @@ static bool is_short(const struct summary *s, const struct experiment *e, uint32
     if (!m || !m->aspect || l->kind != LIMIT_EXPECT || l->global)
         return false;
     if (experiment_metric_is_counted(m)) /* fewer are silence */
-        return m->window < e->adapt.every && m->tumbles && l->compare == COMPARE_AT_MOST;
+        return m->window < e->adapt.every && l->compare == COMPARE_AT_MOST;
     return !experiment_metric_is_of_arrivals(m) && (m->window < e->adapt.every || is_brief(s, e, i));
 }
 

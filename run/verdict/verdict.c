@@ -360,12 +360,11 @@ struct builtin_limit verdict_row_of_all(const struct summary *s, uint32_t limit)
     return sum;
 }
 
-/* Whether records between the windows of limit `i` are in no value: rejudge_windows() did not have them all. */
-static bool skips(const struct summary *s, const struct experiment *e, uint32_t i)
+bool verdict_is_sparse(const struct summary *s, uint32_t i)
 {
-    bool is = experiment_limit_skips(e, &e->limits[i]);
+    bool is = false;
     for (size_t g = 0; g < s->gap_count; g++)
-        is = is && !(s->gaps[g].sparse && s->gaps[g].limit == i);
+        is = is || (s->gaps[g].sparse && s->gaps[g].limit == i);
     return is;
 }
 
@@ -386,7 +385,7 @@ static void judge_limits(struct verdict *v, const struct summary *s, const struc
         const struct builtin_limit all = verdict_row_of_all(s, i);
         if (e->limits[i].global && all.epoch > 0)
             v->limits[i] = judge_row(v, s, e, &all);
-        v->limits[i].skips = skips(s, e, i);
+        v->limits[i].skips = experiment_limit_skips(e, &e->limits[i]) && !verdict_is_sparse(s, i);
     }
 }
 

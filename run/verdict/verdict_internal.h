@@ -76,6 +76,10 @@ int64_t verdict_last_chosen(const struct summary *s, const struct experiment *e,
  */
 bool verdict_goes_on(const struct summary *s, const struct experiment *e, uint32_t i, size_t p);
 
+/** Whether limit `i` was judged again since its window is shorter than `adapt.every`: rejudge_windows() had its
+ * records. */
+bool verdict_is_sparse(const struct summary *s, uint32_t i);
+
 /** Whether records of metric `m` that process `p` made ended at a reducer. */
 bool verdict_is_reduced(const struct experiment_metric *m, const struct summary_process *p);
 

@@ -593,8 +593,11 @@ static void find_switched(struct verdict *v, const struct summary *s, const stru
         verdict_doubt_on(v, s, i, 0, false);
 }
 
-static void judge_blurred(struct verdict_limit *v, const struct experiment *e, const struct experiment_limit *l)
+static void judge_blurred(struct verdict_limit *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
+    const struct experiment_limit *l = &e->limits[i];
+    if (verdict_is_sparse(s, i))
+        return;
     v->blurred = experiment_limit_is_blurred(e, l, v->is >= VERDICT_VIOLATED);
     if (v->blurred)
         v->is = VERDICT_UNKNOWN;
@@ -612,9 +615,9 @@ void verdict_by_records(struct verdict *v, const struct summary *s, const struct
         if (e->limits[i].metric < 0 || experiment_limit_is_on_interval(e, &e->limits[i]))
             continue;
         judge_missed(v, s, e, i, &e->metrics[e->limits[i].metric]);
-        judge_blurred(&v->limits[i], e, &e->limits[i]);
+        judge_blurred(&v->limits[i], s, e, i);
     }
     for (size_t row = 0; row < s->limit_count; row++)
         if (s->limits[row].limit >= 0 && s->limits[row].limit < (int64_t)v->limit_count)
-            judge_blurred(&v->rows[row], e, &e->limits[s->limits[row].limit]);
+            judge_blurred(&v->rows[row], s, e, (uint32_t)s->limits[row].limit);
 }
