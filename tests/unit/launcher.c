@@ -158,11 +158,25 @@ TEST(ends_a_double_forked_child_that_ignores_sigterm)
     launcher_close(&l);
 }
 
+/* Closes the socket alone, and waits until the launcher has ended, for which launcher_close() leaves it few seconds. */
+static void await_end(struct launcher *l)
+{
+    siginfo_t info = {0};
+    close(l->fd);
+    l->fd = -1;
+    for (int64_t deadline = clock_now() + PATIENCE; info.si_pid == 0; clock_sleep_until(clock_now() + 5 * CLOCK_MS)) {
+        assert_true(clock_now() < deadline);
+        assert_int_equal(waitid(P_PID, (id_t)l->pid, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+    }
+    assert_int_equal(info.si_code, CLD_EXITED);
+    assert_true(launcher_close(l));
+}
+
 TEST(ends_everything_when_its_socket_ends)
 {
     struct launcher l;
     pid_t child, hidden = launch_stubborn(&l, 100 * CLOCK_MS, &child), launcher = l.pid;
-    launcher_close(&l);
+    await_end(&l);
     assert_true(is_gone(child));
     assert_true(is_gone(hidden));
     assert_true(is_gone(launcher));
