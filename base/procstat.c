@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/procstat.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +42,32 @@ bool procstat_read(pid_t pid, struct procstat *p)
                            .start_time = start};
     snprintf(p->name, sizeof p->name, "%.*s", (int)(after_name - name - 1), name + 1);
     return true;
+}
+
+static int64_t thread_queued(int tasks, const char *thread)
+{
+    char path[64], text[128];
+    long long queued;
+    snprintf(path, sizeof path, "%.20s/schedstat", thread);
+    int fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return sscanf(text, "%*d %lld", &queued) == 1 ? queued : 0;
+}
+
+int64_t procstat_queued(pid_t pid)
+{
+    char path[32];
+    int64_t sum = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    for (const struct dirent *d; tasks && (d = readdir(tasks));)
+        sum += d->d_name[0] == '.' ? 0 : thread_queued(dirfd(tasks), d->d_name);
+    if (tasks)
+        closedir(tasks);
+    return sum;
 }
 
 /* Whether /proc is of our pid namespace. */

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The state of a process, from /proc/<pid>/stat (proc(5)). Thread-safe; allocates nothing. */
+/** The state of a process, from /proc/<pid>/stat (proc(5)). Thread-safe. */
 #ifndef BEZEL_BASE_PROCSTAT_H
 #define BEZEL_BASE_PROCSTAT_H
 
@@ -20,6 +20,12 @@ struct procstat {
 
 /** Reads the state of process `pid` of our pid namespace (0: the caller); false if there is none. */
 bool procstat_read(pid_t pid, struct procstat *p);
+
+/**
+ * For how long the threads of process `pid` were ready, while others had the CPU, ns since they began, of those that
+ * are there now. 0: it is not known, as there is no such process, or the kernel does not keep it. Allocates.
+ */
+int64_t procstat_queued(pid_t pid);
 
 /**
  * The path of a process's program; `link`: its /proc/PID/exe. Of a file that was removed or replaced since, as by an

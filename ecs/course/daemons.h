@@ -39,6 +39,7 @@ struct daemons_member {
     struct daemon process;
     struct daemons_status status;
     bool up;                              /* started, and its end not yet processed */
+    int64_t queued;                       /* procstat_queued() at the last look */
     struct message_configure *request;    /* of a node: the session requested of its bezeld; owned */
     char key[PATH_MAX + 80];              /* of a remote node: file of its public key, */
     char proxies[EXPERIMENT_PROXIES_MAX]; /* and the proxies by which it is reached */

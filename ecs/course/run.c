@@ -6,6 +6,8 @@
 #include "base/file.h"
 #include "base/lifetime.h"
 #include "base/log.h"
+#include "base/procstat.h"
+#include "base/saturate.h"
 #include "base/ulimit.h"
 #include "base/units.h"
 #include "ecs/course/fetch.h"
@@ -129,10 +131,33 @@ static bool drains(const struct daemons_status *s)
     return s->state == DAEMON_DRAINING || s->state == DAEMON_DRAINED;
 }
 
+/* For how long `pid` was ready without a CPU since the last look, which was at `*before`. */
+static int64_t starved_since(pid_t pid, int64_t *before)
+{
+    int64_t was = *before;
+    *before = pid > 0 ? procstat_queued(pid) : 0;
+    return was > 0 && *before > was ? *before - was : 0;
+}
+
+/* On a busy machine what is to start or to end may just have no CPU, and is not hung. */
+static void look_for_starved(struct run *r)
+{
+    int64_t now = clock_now(), most = starved_since(r->launcher.pid, &r->launcher_queued);
+    for (uint32_t d = 0; d < r->daemons.count; d++) {
+        struct daemons_member *m = &r->daemons.daemons[d];
+        most = saturate_most(most, starved_since(m->up ? m->process.pid : 0, &m->queued));
+    }
+    most = saturate_least(most, now - r->looked); /* its threads wait at the same time */
+    r->looked = now;
+    if (most > 0)
+        run_feed(r, &(struct state_event){.type = EVENT_STARVED, .starved = most});
+}
+
 static void ask_status(struct run *r, int64_t now)
 {
     if (now < r->next_status)
         return;
+    look_for_starved(r);
     bool was_stopped = now - r->next_status > CLOCK_S; /* this process was stopped: answers wait to be read */
     bool soon = r->state.phase == PHASE_DRAINING || r->state.phase == PHASE_STOPPING;
     r->next_status = now + (soon ? STATUS_EVERY_DRAIN : STATUS_EVERY);

@@ -60,9 +60,11 @@ struct run {
     struct daemons daemons;
     struct sut_processes sut;
     struct launcher launcher;
-    struct start_plan plan; /* of the programs in `sut`, with the same indices */
-    bool by_trigger;        /* one asked for its end, and nobody before */
-    bool launching;         /* programs are to be started */
+    struct start_plan plan;  /* of the programs in `sut`, with the same indices */
+    bool by_trigger;         /* one asked for its end, and nobody before */
+    bool launching;          /* programs are to be started */
+    int64_t launcher_queued; /* procstat_queued() at the last look, */
+    int64_t looked;          /* which was then */
     bool launcher_lost;
     enum message_ending ending; /* how programs are ended, once they are */
     bool launch_pending;        /* a launcher did not take a program: soon again */

@@ -507,6 +507,14 @@ static int64_t start_deadline(const struct run_state *s, const struct state_daem
     return (d->started > s->since ? d->started : s->since) + STATE_START_LIMIT;
 }
 
+/* Daemons that are to start or to end were ready for so long, and others had the CPU: that time does not count. */
+static void on_starved(struct run_state *s, int64_t starved, int64_t now)
+{
+    s->since = s->phase > PHASE_RUNNING ? saturate_least(now, s->since + starved) : s->since;
+    for (uint32_t d = 0; d < s->daemon_count && s->phase == PHASE_STARTING; d++)
+        s->daemons[d].started = saturate_least(now, start_deadline(s, &s->daemons[d]) - STATE_START_LIMIT + starved);
+}
+
 static void tick_starting(struct run_state *s, int64_t now, struct state_actions *a)
 {
     for (uint32_t d = 0; d < s->daemon_count; d++)
@@ -627,9 +635,7 @@ int64_t run_state_deadline(const struct run_state *s)
         if (s->duration > 0)
             at = saturate_least(at, s->started + s->duration);
     }
-    if (patience(s) != INT64_MAX)
-        at = saturate_least(at, s->since + patience(s));
-    return at;
+    return saturate_least(at, saturate_add(s->since, patience(s)));
 }
 
 /* ---- Interface --------------------------------------------------------------------------------------------------- */
@@ -747,6 +753,9 @@ struct state_actions run_state_step(struct run_state *s, const struct state_even
     case EVENT_PROGRESS:
         if (s->phase == PHASE_DRAINING)
             s->since = now;
+        break;
+    case EVENT_STARVED:
+        on_starved(s, event->starved, now);
         break;
     case EVENT_DRAINED:
         s->daemons[event->daemon].drained = true;

@@ -69,12 +69,13 @@ enum state_event_type {
     EVENT_LAUNCHER_LOST, /* the launcher of this machine is gone, unasked; `living` programs run elsewhere */
     EVENT_ATTACHED,      /* nodes see `living` processes of the SUT, and have seen `seen` */
     EVENT_PROGRESS,      /* while draining: something more is stored */
-    EVENT_DRAINED,       /* `daemon`, a node's, holds no records any more */
-    EVENT_STORE_FAILED,  /* the collector cannot write */
-    EVENT_SILENT,        /* `daemon`, a node's with an address, has not answered for some time */
-    EVENT_HEARD,         /* it has answered again */
-    EVENT_INTERRUPT,     /* the operator ends the run; the second one ends it at once */
-    EVENT_TAKEN_OVER,    /* `bezel attach` commands the run from now on: this `bezel run` ends, and nothing else does */
+    EVENT_STARVED, /* daemons, or the launcher, of this machine had no CPU for `starved` ns, though they were ready */
+    EVENT_DRAINED, /* `daemon`, a node's, holds no records any more */
+    EVENT_STORE_FAILED, /* the collector cannot write */
+    EVENT_SILENT,       /* `daemon`, a node's with an address, has not answered for some time */
+    EVENT_HEARD,        /* it has answered again */
+    EVENT_INTERRUPT,    /* the operator ends the run; the second one ends it at once */
+    EVENT_TAKEN_OVER,   /* `bezel attach` commands the run from now on: this `bezel run` ends, and nothing else does */
 };
 
 struct state_event {
@@ -87,6 +88,7 @@ struct state_event {
     bool stops;       /* of EVENT_PROCESS_ENDED: the run ends with it */
     bool terminal;    /* of EVENT_INTERRUPT: the terminal sent it, to all processes that share it */
     uint64_t living, seen;
+    int64_t starved; /* since the last such event */
 };
 
 enum state_action {

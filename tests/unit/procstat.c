@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/procstat.h"
+#include "base/clock.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +57,32 @@ TEST(a_zombie_has_ended_and_a_reaped_one_is_gone)
     assert_true(p.ended);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_false(procstat_read(pid, &p));
+}
+
+/* Two that compute on one CPU wait for each other. */
+TEST(it_is_known_how_long_a_process_has_waited_for_a_cpu)
+{
+    pid_t pids[2];
+    int64_t deadline = clock_now() + PATIENCE;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    if (access("/proc/self/schedstat", R_OK) != 0)
+        skip();
+    for (int i = 0; i < 2; i++)
+        if ((pids[i] = fork()) == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            (void)!sched_setaffinity(0, sizeof one, &one);
+            for (;;)
+                ;
+        }
+    while (procstat_queued(pids[0]) < 50 * CLOCK_MS || procstat_queued(pids[1]) < 50 * CLOCK_MS)
+        assert_true(clock_now() < deadline);
+    for (int i = 0; i < 2; i++) {
+        kill(pids[i], SIGKILL);
+        assert_int_equal(waitpid(pids[i], NULL, 0), pids[i]);
+    }
+    assert_int_equal(procstat_queued(pids[0]), 0);
 }
 
 static void *go_on(void *fd)

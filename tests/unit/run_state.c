@@ -675,6 +675,31 @@ TEST(each_phase_of_the_end_has_its_time)
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED); /* only at the start it cannot be had */
 }
 
+/* On a busy machine a daemon may have no CPU for longer than it has time: it is not hung. */
+TEST(time_without_a_cpu_does_not_count)
+{
+    struct scene c;
+    begin(&c, 1, 1, false, 0);
+    c.now += STATE_START_LIMIT - CLOCK_S;
+    GIVE(&c, .type = EVENT_STARVED, .starved = 8 * CLOCK_S);
+    assert_int_equal(run_state_deadline(&c.s) - c.now, 9 * CLOCK_S);
+    GIVE(&c, .type = EVENT_STARVED, .starved = 8 * CLOCK_S); /* more than there was */
+    assert_int_equal(run_state_deadline(&c.s) - c.now, STATE_START_LIMIT);
+    run_up(&c);
+    GIVE(&c, .type = EVENT_STARVED, .starved = CLOCK_S);
+    assert_true(run_state_deadline(&c.s) == INT64_MAX);
+    GIVE(&c, .type = EVENT_INTERRUPT);
+    GIVE(&c, .type = EVENT_TREE_EMPTY);
+    GIVE(&c, .type = EVENT_DRAINED, .daemon = 1);
+    for (int i = 0; i < 5; i++) {
+        c.now += 10 * CLOCK_S;
+        GIVE(&c, .type = EVENT_STARVED, .starved = 9 * CLOCK_S);
+        assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
+        assert_int_equal(run_state_deadline(&c.s) - c.now, STATE_CLOSE_LIMIT - (i + 1) * CLOCK_S);
+    }
+    assert_int_equal(tick_within(&c, STATE_CLOSE_LIMIT), ACTION_REPORT_LATE | ACTION_KILL_NODES);
+}
+
 TEST(a_daemon_that_holds_nothing_is_not_restarted)
 {
     struct scene c;
