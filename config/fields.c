@@ -20,19 +20,19 @@
 
 #define IN(type, member) offsetof(struct type, member)
 
-const struct schema_word schema_outputs[] = {
+static const struct schema_word outputs[] = {
     {"file", OUTPUT_FILE, false}, {"terminal", OUTPUT_TERMINAL, false}, {"none", OUTPUT_NONE, false}, {NULL, 0, false}};
 const struct schema_word schema_when_fulls[] = {
     {"discard", WHEN_FULL_DISCARD, false}, {"overwrite", WHEN_FULL_OVERWRITE, false}, {NULL, 0, false}};
-const struct schema_word schema_modes[] = {
+static const struct schema_word modes[] = {
     {"polling", POLL_POLLING, false}, {"busy-wait", POLL_BUSY_WAIT, false}, {NULL, 0, false}};
-const struct schema_word schema_forwards[] = {
+static const struct schema_word forwards[] = {
     {"batch", FORWARD_BATCH, false}, {"collect", FORWARD_COLLECT, false}, {NULL, 0, false}};
 const struct schema_word schema_yes_or_no[] = {{"no", false, false}, {"yes", true, false}, {NULL, 0, false}};
 static const struct schema_word schema_windows[] = {
     {"sliding", false, false}, {"tumbling", true, false}, {NULL, 0, false}};
-const struct schema_word schema_scopes[] = {{"process", true, false}, {"node", false, false}, {NULL, 0, false}};
-const struct schema_word schema_judged[] = {
+static const struct schema_word scopes[] = {{"process", true, false}, {"node", false, false}, {NULL, 0, false}};
+static const struct schema_word judged[] = {
     {"metric", false, false}, {"global", true, false}, {"whole", true, true}, {NULL, 0, false}};
 const struct schema_word schema_syncs[] = {
     {"never", EXPERIMENT_SYNC_NEVER, false}, {"always", 0, false}, {NULL, 0, false}};
@@ -42,13 +42,13 @@ static const struct schema_word switches_stores[] = {
 static const struct schema_word policies[] = {EXPERIMENT_POLICIES(POLICY_WORD){NULL, 0, false}};
 #undef POLICY_WORD
 
-const struct schema_word schema_deciders[] = {
+static const struct schema_word deciders[] = {
     {"node", ADAPT_BY_NODE, false}, {"manager", ADAPT_BY_MANAGER, false}, {NULL, 0, false}};
 
-const struct schema_word schema_buffers[] = {
+static const struct schema_word buffers[] = {
     {"miso", ORDER_MISO, false}, {"siso", ORDER_SISO, false}, {NULL, 0, false}};
 
-const struct schema_word schema_keepers[] = {
+static const struct schema_word keepers[] = {
     {"ptp", CLOCK_KEPT_BY_PTP, false}, {"chrony", CLOCK_KEPT_BY_CHRONY, false}, {NULL, 0, false}};
 
 /* The map `clock` of a node: which service keeps its wall clock. check.c says when `bound` is needed. */
@@ -57,7 +57,7 @@ const struct schema_word schema_keepers[] = {
         {.key = "kept-by",                                                                                             \
          .kind = SCHEMA_WORD,                                                                                          \
          .offset = IN(type, member.by),                                                                                \
-         .words = schema_keepers,                                                                                      \
+         .words = keepers,                                                                                             \
          .required = true,                                                                                             \
          .note = "ptp or chrony",                                                                                      \
          .quiet = true},                                                                                               \
@@ -137,7 +137,7 @@ const struct schema_field schema_process[] = {
      .quiet = true},
     {SCHEMA_ROW_OWN("environment", IN(experiment_process, environment), fields_read_environment),
      .print = print_environment, .quiet = true, .shape = SCHEMA_IS_MAP},
-    {SCHEMA_ROW_WORDS("output", SCHEMA_WORD, IN(experiment_process, output), schema_outputs)},
+    {SCHEMA_ROW_WORDS("output", SCHEMA_WORD, IN(experiment_process, output), outputs)},
     {SCHEMA_ROW_OWN("after", IN(experiment_process, after), starting_read_after), .print = schema_print_list,
      .quiet = true, .shape = SCHEMA_IS_LIST},
     {.key = "ready", .kind = SCHEMA_MAP, .fields = starting_ready_fields, .quiet = true},
@@ -167,10 +167,10 @@ static bool period_is_used(const void *experiment)
 }
 
 const struct schema_field schema_poll[] = {
-    {SCHEMA_ROW_WORDS("mode", SCHEMA_WORD, IN(experiment, sensing.mode), schema_modes)},
+    {SCHEMA_ROW_WORDS("mode", SCHEMA_WORD, IN(experiment, sensing.mode), modes)},
     {SCHEMA_ROW_RANGE("period", SCHEMA_DURATION, IN(experiment, sensing.period), CLOCK_US, 10 * CLOCK_S),
      .is_used = period_is_used},
-    {SCHEMA_ROW_WORDS("forward", SCHEMA_WORD, IN(experiment, sensing.forward), schema_forwards),
+    {SCHEMA_ROW_WORDS("forward", SCHEMA_WORD, IN(experiment, sensing.forward), forwards),
      .note = "a map belongs to sensing.forward, beside 'poll'"},
     {SCHEMA_ROW_RANGE("batch", SCHEMA_COUNT, IN(experiment, sensing.batch), 0, EXPERIMENT_BATCH_MAX)},
     {SCHEMA_ROW_WORDS("doorbell", SCHEMA_WORD, IN(experiment, sensing.doorbell), schema_yes_or_no)},
@@ -308,7 +308,7 @@ const struct schema_field schema_metric[] = {
     {SCHEMA_ROW_RANGE("window", SCHEMA_DURATION, IN(experiment_metric, window), 10 * CLOCK_MS, 3600 * CLOCK_S),
      .is_used = has_window},
     {SCHEMA_ROW_WORDS("windows", SCHEMA_FLAG, IN(experiment_metric, tumbles), schema_windows), .is_used = tumbles},
-    {SCHEMA_ROW_WORDS("per", SCHEMA_FLAG, IN(experiment_metric, per_process), schema_scopes), .is_used = is_by_place},
+    {SCHEMA_ROW_WORDS("per", SCHEMA_FLAG, IN(experiment_metric, per_process), scopes), .is_used = is_by_place},
     {SCHEMA_ROW_OWN("interval", IN(experiment_metric, interval), intervals_read_aspects), .shape = SCHEMA_IS_LIST},
     {SCHEMA_ROW_OWN("match", IN(experiment_metric, interval.match), intervals_read_match)},
     {SCHEMA_ROW_RANGE("memory", SCHEMA_COUNT, IN(experiment_metric, interval.memory), EXPERIMENT_MATCH_MEMORY_MIN,
@@ -333,7 +333,7 @@ static bool is_held(const void *limit)
 const struct schema_field schema_limit[] = {
     {.key = "hold", .kind = SCHEMA_CHECKED},
     {.key = "expect", .kind = SCHEMA_CHECKED},
-    {SCHEMA_ROW_WORDS("per", SCHEMA_FLAG, IN(experiment_limit, global), schema_judged)},
+    {SCHEMA_ROW_WORDS("per", SCHEMA_FLAG, IN(experiment_limit, global), judged)},
     {SCHEMA_ROW_RANGE("for", SCHEMA_DURATION, IN(experiment_limit, persistence), 0, 3600 * CLOCK_S)},
     {.key = "tolerance", .kind = SCHEMA_SHARE, .offset = IN(experiment_limit, tolerance)},
     {SCHEMA_ROW_RANGE("priority", SCHEMA_COUNT, IN(experiment_limit, priority), 0, EXPERIMENT_PRIORITY_MAX),
@@ -346,7 +346,7 @@ static const struct schema_table knobs_table;
 
 const struct schema_field schema_adapt[] = {
     {SCHEMA_ROW_WORDS("policy", SCHEMA_WORD, IN(experiment, adapt.policy), policies)},
-    {SCHEMA_ROW_WORDS("by", SCHEMA_WORD, IN(experiment, adapt.by), schema_deciders)},
+    {SCHEMA_ROW_WORDS("by", SCHEMA_WORD, IN(experiment, adapt.by), deciders)},
     {SCHEMA_ROW_RANGE("every", SCHEMA_DURATION, IN(experiment, adapt.every), CLOCK_MS, 10 * CLOCK_S)},
     {SCHEMA_ROW_RANGE("period", SCHEMA_DURATION_RANGE, IN(experiment, adapt.period_min), CLOCK_US, 10 * CLOCK_S)},
     {.key = "hysteresis", .kind = SCHEMA_GIVEN_UP, .note = "max-age"},
@@ -402,7 +402,7 @@ const struct schema_field schema_collector[] = {
 };
 
 const struct schema_field schema_order[] = {
-    {SCHEMA_ROW_WORDS("buffers", SCHEMA_WORD, IN(experiment, order.buffers), schema_buffers)},
+    {SCHEMA_ROW_WORDS("buffers", SCHEMA_WORD, IN(experiment, order.buffers), buffers)},
     {SCHEMA_ROW_RANGE("memory", SCHEMA_SIZE, IN(experiment, order.memory), ORDER_MEMORY_LEAST, ORDER_MEMORY_MOST)},
     {SCHEMA_ROW_RANGE("wait", SCHEMA_DURATION, IN(experiment, order.wait), 1, ORDER_WAIT_MOST)},
     {0},

@@ -98,9 +98,7 @@ extern const struct experiment_process schema_default_process;
 extern const struct experiment_node schema_default_node;
 extern const struct experiment_metric schema_default_metric;
 extern const struct experiment_limit schema_default_limit;
-extern const struct schema_word schema_yes_or_no[], schema_outputs[], schema_when_fulls[], schema_modes[],
-    schema_judged[], schema_forwards[], schema_scopes[], schema_syncs[], schema_deciders[], schema_keepers[],
-    schema_buffers[];
+extern const struct schema_word schema_yes_or_no[], schema_when_fulls[], schema_syncs[];
 
 /** The characters of names. */
 extern const char schema_name_characters[];

@@ -83,10 +83,7 @@ struct fill {
 /** Notes the error that ends the import; the first one counts. Returns it. */
 int fill_fail(struct fill *in, int err, const char *what);
 
-/** Stores the records that wait in a ring. */
-int fill_flush(struct fill_ring *ring) BEZEL_MUST_CHECK;
-
-/** Stores them, and the closing packet. */
+/** Stores the records that wait in a ring, and the closing packet. */
 int fill_close_ring(struct fill_ring *ring) BEZEL_MUST_CHECK;
 
 /** Gives the run what the dictionary of a process has more than it. */

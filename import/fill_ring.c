@@ -69,7 +69,7 @@ static int store_empty(struct fill_ring *r, enum packet_kind kind, int64_t begin
     return store_packet(r, &h, packet);
 }
 
-int fill_flush(struct fill_ring *r)
+static int fill_flush(struct fill_ring *r)
 {
     int err = r->process->in->err;
     if (err || r->records == 0)

@@ -21,7 +21,8 @@ static struct histogram_row *find(struct histogram_row *slots, uint32_t capacity
     return &slots[at];
 }
 
-uint64_t *histogram_row(const struct histogram *h, int64_t row)
+/* The counters of a row; NULL if it has none. */
+static uint64_t *histogram_row(const struct histogram *h, int64_t row)
 {
     return h->capacity ? find(h->slots, h->capacity, row)->counts : NULL;
 }
@@ -108,7 +109,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-const uint64_t *histogram_find(const struct histogram *h, double share, int64_t *bucket)
+/* The bucket where the quantile of `share` (0 .. 1) lies, and its counter; NULL if there is no number. */
+static const uint64_t *histogram_find(const struct histogram *h, double share, int64_t *bucket)
 {
     const struct histogram_row *sorted[HISTOGRAM_ROWS_MAX << HISTOGRAM_COARSE];
     uint64_t count = 0, seen = 0;

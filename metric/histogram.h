@@ -83,9 +83,6 @@ static inline int64_t histogram_first(const struct histogram *h, int64_t bucket)
     return bucket * (INT64_C(1) << (HISTOGRAM_SHIFT + h->coarser));
 }
 
-/** The counters of a row; NULL if it has none. */
-uint64_t *histogram_row(const struct histogram *h, int64_t row);
-
 /** The counter of a bucket, made if it is new; NULL if that needs memory that there is not. */
 uint64_t *histogram_new_counter(struct histogram *h, int64_t bucket, size_t *memory);
 
@@ -135,9 +132,6 @@ bool histogram_add_many(struct histogram *h, double value, uint64_t n, size_t *m
  * and at most `count`.
  */
 uint64_t histogram_rank(uint64_t count, double q);
-
-/** The bucket where the quantile of `share` (0 .. 1) lies, and its counter; NULL if there is no number. */
-const uint64_t *histogram_find(const struct histogram *h, double share, int64_t *bucket);
 
 /** The quantile of `share` (0 .. 1) within the error above; NaN if there is no number. */
 double histogram_quantile(const struct histogram *h, double share);

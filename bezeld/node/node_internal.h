@@ -224,10 +224,9 @@ bool node_load_shedding(const void *node, const char *aspect);
 
 /**
  * Polls, and sets when the next poll is due (node_polling.c). Returns whether there were records of others than
- * daemons. node_polled(): a poll is done, or would find nothing.
+ * daemons.
  */
 bool node_poll(struct node *n, int64_t now);
-void node_polled(struct node *n, int64_t now);
 
 /** Turns collection on or off as policy and pause say. Off: takes what was recorded before, which nobody polls for. */
 void node_collect(struct node *n, int64_t now);

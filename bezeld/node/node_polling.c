@@ -40,6 +40,14 @@ bool node_gap_is_settled(const struct node *n)
     return n->gap == until_next(n, 0);
 }
 
+static void polled(struct node *n, int64_t now)
+{
+    int64_t earliest = cpu_usage_polled(&n->usage, now);
+    n->gap = until_next(n, external_fill(n->external));
+    schedule_polled(&n->schedule, now, n->gap);
+    schedule_poll_after(&n->schedule, earliest);
+}
+
 bool node_poll(struct node *n, int64_t now)
 {
     uint32_t done = external_poll(n->external, now);
@@ -48,18 +56,10 @@ bool node_poll(struct node *n, int64_t now)
         schedule_poll_at(&n->schedule, now); /* other nodes get their turns first */
         return true;
     }
-    node_polled(n, now);
+    polled(n, now);
     sender_next(n->sender, n->schedule.busy_wait ? 0 : n->schedule.poll_due);
     n->took_sut = n->took_sut || external_took_sut(n->external);
     return external_took_sut(n->external); /* the node's own records wait for the next step of the sender */
-}
-
-void node_polled(struct node *n, int64_t now)
-{
-    int64_t earliest = cpu_usage_polled(&n->usage, now);
-    n->gap = until_next(n, external_fill(n->external));
-    schedule_polled(&n->schedule, now, n->gap);
-    schedule_poll_after(&n->schedule, earliest);
 }
 
 void node_collect(struct node *n, int64_t now)

@@ -121,7 +121,8 @@ void levels_store_forget(struct levels_store *s, const struct levels_tree *t)
             s->cache[i].tree = NULL;
 }
 
-int levels_store_name(const char *path, char name[LEVELS_NAME_BYTES])
+/* Writes the name of a stream's file: "NODE.FILE". Returns 0, or BEZEL_EINVAL where it is too long. */
+static int levels_store_name(const char *path, char name[LEVELS_NAME_BYTES])
 {
     const char *file = strrchr(path, '/'), *node = file;
     while (node && node > path && node[-1] != '/')

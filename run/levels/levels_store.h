@@ -98,9 +98,6 @@ int levels_store_load(struct levels_tree *t, const struct levels_identity *of) B
 /** Removes what is stored of a stream. */
 void levels_store_remove(struct levels_store *s, const char *path);
 
-/** Writes the name of a stream's file: "NODE.FILE". Returns 0, or BEZEL_EINVAL where it is too long. */
-int levels_store_name(const char *path, char name[LEVELS_NAME_BYTES]) BEZEL_MUST_CHECK;
-
 /**
  * A state as bytes, for the caller to free, and back; see levels_store_save() and levels_store_load(). They do no I/O.
  */

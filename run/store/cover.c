@@ -49,7 +49,11 @@ int cover_read(int fd, struct cover *c)
     return packet_get_cover(bytes[0], sizeof bytes[0], &c->header, &c->records) == 0;
 }
 
-bool cover_reaches(int fd, uint64_t offset, struct cover *c)
+/*
+ * Whether the file, of which the bytes from `offset` on were read just now, has a cover that reaches over the first of
+ * them; *c is it then.
+ */
+static bool cover_reaches(int fd, uint64_t offset, struct cover *c)
 {
     return cover_read(fd, c) && c->header.size_bytes > offset;
 }

@@ -24,12 +24,6 @@ struct cover {
 int cover_read(int fd, struct cover *c);
 
 /**
- * Whether the file, of which the bytes from `offset` on were read just now, has a cover that reaches over the first of
- * them; *c is it then.
- */
-bool cover_reaches(int fd, uint64_t offset, struct cover *c);
-
-/**
  * Writes the cover of stream file `path`, unless it has one that reaches as far, and frees the bytes below it. A file
  * that is missing or shorter is made as long. The caller fills size_bytes, seq, discarded, first_ordinal, timestamp_end
  * and the stream's identity; the rest comes from the first packet that the file has. Returns 0 or an errno value:

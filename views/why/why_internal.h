@@ -59,9 +59,6 @@ struct why_doing why_doing_of(const struct slow_term *t);
 struct why_what_text why_what(const struct why_page *p, const struct why_answer *a, const struct why_doing *d);
 struct why_place_text why_where(const struct why_page *p, const struct why_answer *a, const struct why_doing *d);
 
-/** Why there is no prediction; NULL: there is one. */
-const char *why_unpredicted(const struct why_answer *a, const struct whatif *w);
-
 /** Predicts the change that a->question asks for. Returns 0 or BEZEL_ENOMEM. Pure. */
 int why_predict(struct why_answer *a) BEZEL_MUST_CHECK;
 

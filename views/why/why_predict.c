@@ -139,7 +139,8 @@ bool why_is_predicted(const struct why_answer *a)
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
 
-const char *why_unpredicted(const struct why_answer *a, const struct whatif *w)
+/* Why there is no prediction; NULL: there is one. */
+static const char *why_unpredicted(const struct why_answer *a, const struct whatif *w)
 {
     if (whatif_is_known(w))
         return NULL;
