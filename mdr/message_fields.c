@@ -114,6 +114,9 @@ static bool code_field(struct fields_coder *c, const struct fields *f, uint8_t *
     case FIELDS_BLOB:
         return fields_count(c, (uint32_t *)(void *)(m + f->count_at), f->size) &&
                code_bytes(c, at, *(uint32_t *)(void *)(m + f->count_at));
+    case FIELDS_BORROWED:
+        return fields_count(c, (uint32_t *)(void *)(m + f->count_at), f->most) &&
+               c->borrow(c, at, *(uint32_t *)(void *)(m + f->count_at));
     case FIELDS_ROWS:
         return code_rows(c, f, m);
     case FIELDS_STRUCT:

@@ -25,7 +25,8 @@ struct fields_coder {
     bool broken; /* a bound is broken; else, where the walk fails, the bytes end */
     size_t used; /* bytes so far */
     bool (*word)(struct fields_coder *c, uint32_t *word);
-    bool (*units)(struct fields_coder *c, void *bytes, uint32_t n); /* a multiple of four */
+    bool (*units)(struct fields_coder *c, void *bytes, uint32_t n);           /* a multiple of four */
+    bool (*borrow)(struct fields_coder *c, const uint8_t **data, uint32_t n); /* with their padding; NULL: it cannot */
 };
 
 enum fields_kind {
@@ -33,11 +34,12 @@ enum fields_kind {
     FIELDS_WORD,  /* int32, uint32 */
     FIELDS_LONGS, /* int64, uint64, double, or an array of them */
     FIELDS_BOOL,
-    FIELDS_TEXT,  /* terminated, in an array of char */
-    FIELDS_BYTES, /* an array of uint8_t */
-    FIELDS_ENUM,  /* 0 .. `most` */
-    FIELDS_BLOB,  /* a count of bytes, at `count_at`, and these */
-    FIELDS_ROWS,  /* a count, at `count_at`, and so many structs of `size` bytes */
+    FIELDS_TEXT,     /* terminated, in an array of char */
+    FIELDS_BYTES,    /* an array of uint8_t */
+    FIELDS_ENUM,     /* 0 .. `most` */
+    FIELDS_BLOB,     /* a count of bytes, at `count_at`, and these */
+    FIELDS_BORROWED, /* the same, up to `most`: the member is a pointer to where they are in the frame */
+    FIELDS_ROWS,     /* a count, at `count_at`, and so many structs of `size` bytes */
     FIELDS_STRUCT,
     FIELDS_CHOICE, /* an enum, and the case that it selects among `cases`; a value without a case is an error */
     FIELDS_CALL,   /* what `call` does, mostly a check */
@@ -88,6 +90,8 @@ struct fields_case {
 #define CHOICE(s, m, table) {.kind = FIELDS_CHOICE, FIELDS_PLACE(s, m), .cases = (table)}
 #define CALL(function)      {.kind = FIELDS_CALL, .call = (function)}
 #define BLOB(s, count, m)   {.kind = FIELDS_BLOB, FIELDS_PLACE(s, m), .count_at = offsetof(struct s, count)}
+#define BORROWED(s, count, m, limit)                                                                                   \
+    {.kind = FIELDS_BORROWED, FIELDS_PLACE(s, m), .most = (limit), .count_at = offsetof(struct s, count)}
 #define ROWS(s, count, m, table)                                                                                       \
     {.kind = FIELDS_ROWS, .at = offsetof(struct s, m), .size = sizeof FIELDS_MEMBER(s, m)[0],                          \
      .most = sizeof FIELDS_MEMBER(s, m) / sizeof FIELDS_MEMBER(s, m)[0], .count_at = offsetof(struct s, count),        \

@@ -65,42 +65,6 @@ static bool code_borrowed(struct fields_coder *c, const uint8_t **data, uint32_t
     return fields_check(c, padded);
 }
 
-/* A count of bytes, and these. */
-static bool code_counted(struct fields_coder *c, uint32_t *count, const uint8_t **data, uint32_t most)
-{
-    return fields_count(c, count, most) && code_borrowed(c, data, *count);
-}
-
-static bool code_dictionary(struct fields_coder *c, void *p)
-{
-    struct read_schema *m = p;
-    return code_counted(c, &m->dictionary_bytes, &m->dictionary, MESSAGE_DICT_MAX);
-}
-
-static bool code_token(struct fields_coder *c, void *p)
-{
-    struct read_mirror *m = p;
-    return code_counted(c, &m->token_bytes, &m->token, READ_TOKEN_MAX);
-}
-
-static bool code_cover(struct fields_coder *c, void *p)
-{
-    struct read_file *m = p;
-    return code_counted(c, &m->cover_bytes, &m->cover, PACKET_HEADER_BYTES);
-}
-
-static bool code_bytes(struct fields_coder *c, void *p)
-{
-    struct read_bytes *m = p;
-    return code_counted(c, &m->count, &m->bytes, READ_BYTES_MAX);
-}
-
-static bool code_rows(struct fields_coder *c, void *p)
-{
-    struct read_rows *m = p;
-    return code_counted(c, &m->count, &m->bytes, READ_BYTES_MAX);
-}
-
 /* Whether a record may have `bytes`. */
 static bool is_record(uint32_t bytes)
 {
@@ -160,17 +124,18 @@ TABLE(request, FIELDS(read_request, node, process, aspect, where, no_monitor, fo
 TABLE(reading, FIELDS(read_reading, run, grows, note));
 
 TABLE(schema, FIELDS(read_schema, number, node, uuid, process, instance, pid), ENUM(read_schema, role, ROLE_DAEMON),
-      CALL(code_dictionary));
+      BORROWED(read_schema, dictionary_bytes, dictionary, MESSAGE_DICT_MAX));
 
 TABLE(records, FIELDS(read_records, behind, count), CALL(code_items));
 TABLE(credit, FIELDS(read_message, credit));
 TABLE(end, ENUM(read_end, why, READ_END_STOPPED), FIELDS(read_end, records, lost, late, cut, rest, behind, reason));
 
-TABLE(mirror, FIELDS(read_mirror, follow, rows, credit), CALL(code_token));
-TABLE(file, FIELDS(read_file, number, name, stream, bytes), CALL(code_cover), FIELD(read_file, lacks));
+TABLE(mirror, FIELDS(read_mirror, follow, rows, credit), BORROWED(read_mirror, token_bytes, token, READ_TOKEN_MAX));
+TABLE(file, FIELDS(read_file, number, name, stream, bytes),
+      BORROWED(read_file, cover_bytes, cover, PACKET_HEADER_BYTES), FIELD(read_file, lacks));
 TABLE(have, FIELDS(read_have, number, bytes, sum));
-TABLE(piece, FIELDS(read_bytes, number, offset), CALL(code_bytes));
-TABLE(rows, CALL(code_rows));
+TABLE(piece, FIELDS(read_bytes, number, offset), BORROWED(read_bytes, count, bytes, READ_BYTES_MAX));
+TABLE(rows, BORROWED(read_rows, count, bytes, READ_BYTES_MAX));
 TABLE(step, FIELDS(read_step, behind, grows, commit));
 TABLE(watermark, FIELDS(read_watermark, node, low, age));
 
@@ -190,7 +155,9 @@ static bool code_body(struct fields_coder *c, void *p)
 
 static int code(struct read_message *m, uint8_t *bytes, size_t n, bool decode)
 {
-    struct coder k = {.c = {.decode = decode, .word = code_word, .units = code_units}, .at = bytes, .end = bytes + n};
+    struct coder k = {.c = {.decode = decode, .word = code_word, .units = code_units, .borrow = code_borrowed},
+                      .at = bytes,
+                      .end = bytes + n};
     return fields_message(&k.c, code_body, m, m->refuse.reason, n);
 }
 
