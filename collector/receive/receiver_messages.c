@@ -206,26 +206,14 @@ void receiver_refuse_process(struct receiver *in, struct model_process *p, const
     note(in, p->node, &n);
 }
 
-/* The node has had its share of the run: unknown processes of it are refused from now on. Notes it once. */
-static void refuse_beyond_share(struct receiver *in, const struct peer *peer, const struct message_process *said)
+/* Node or run are full: unknown processes of it are refused from now on. Notes why, once. */
+static void refuse_further(struct receiver *in, const struct peer *peer, bool *full, const char *why, uint64_t at)
 {
-    struct message_note n = {.at = said->started};
-    bool was = peer->node->full;
-    peer->node->full = true;
-    snprintf(n.text, sizeof n.text, "%s", beyond);
-    if (!was)
+    struct message_note n = {.at = at};
+    snprintf(n.text, sizeof n.text, "%s", why);
+    if (!*full)
         note(in, peer->node, &n);
-}
-
-/* The run is full: unknown processes are refused from now on. Notes it once. */
-static void refuse_further(struct receiver *in, const struct peer *peer, const struct message_process *said)
-{
-    struct message_note n = {.at = said->started};
-    bool was = in->model->full;
-    in->model->full = true;
-    snprintf(n.text, sizeof n.text, "%s", untaken);
-    if (!was)
-        note(in, peer->node, &n);
+    *full = true;
 }
 
 /* Refuses a PROCESS message of an unknown process; at the MODEL_REFUSALS-th time for good. */
@@ -255,9 +243,9 @@ static void add_process(struct receiver *in, struct peer *peer, const struct mes
 {
     struct model_process *p = NULL;
     if (in->model->totals.processes >= in->limits.processes)
-        refuse_further(in, peer, said);
+        refuse_further(in, peer, &in->model->full, untaken, said->started);
     else if (!shares_may(in->shares, peer->share, SHARE_PROCESSES))
-        refuse_beyond_share(in, peer, said);
+        refuse_further(in, peer, &peer->node->full, beyond, said->started);
     else if (stream_id_is_taken(peer->node, said->stream_id))
         leave_out(in, peer, said, "another process has its stream class");
     else
