@@ -196,7 +196,7 @@ static void add_run(struct evaluate *e, const struct evaluate_point *point, stru
 static void take_run(struct evaluate *e, const struct evaluate_watch *w, struct model_process *p,
                      const struct packet_run *run, struct clock_stretch *near)
 {
-    if (!evaluate_watch_reads(w, run->aspect))
+    if (!bitset_has(&w->read, run->aspect))
         return;
     for (const struct evaluate_point *at = w->points; at < w->points + w->count; at++)
         if (at->aspect == run->aspect)

@@ -5,6 +5,7 @@
 #ifndef BEZEL_COLLECTOR_EVALUATE_EVALUATE_INTERNAL_H
 #define BEZEL_COLLECTOR_EVALUATE_EVALUATE_INTERNAL_H
 
+#include "base/bitset.h"
 #include "collector/evaluate/evaluate.h"
 #include "run/model/interval_records.h"
 #include "run/model/interval_times.h"
@@ -46,8 +47,8 @@ struct evaluate_watch {
     uint32_t aspects;    /* of the dictionary then */
     uint32_t count;
     bool reduces_any;
-    uint64_t read[DICT_ASPECTS_MAX / 64 + 1];    /* by id, a bit for each aspect that a metric reads ... */
-    uint64_t reduces[DICT_ASPECTS_MAX / 64 + 1]; /* ... and whose records end here */
+    struct bitset read;    /* by id, a bit for each aspect that a metric reads ... */
+    struct bitset reduces; /* ... and whose records end here */
     struct evaluate_point points[];
 };
 
@@ -57,16 +58,6 @@ struct evaluate_watch *evaluate_watch_new(const struct experiment *e, uint32_t c
 
 /** What is read of a process; NULL: nothing. Found anew where the experiment or the dictionary is. */
 const struct evaluate_watch *evaluate_watch_of(struct evaluate *e, struct model_process *p);
-
-static inline bool evaluate_watch_reads(const struct evaluate_watch *w, uint32_t aspect)
-{
-    return w->read[aspect / 64] >> aspect % 64 & 1;
-}
-
-static inline bool evaluate_watch_reduces(const struct evaluate_watch *w, uint32_t aspect)
-{
-    return w->reduces[aspect / 64] >> aspect % 64 & 1;
-}
 
 /** Reads what earlier lives of the collector have stored. Returns 0 or an error. */
 int evaluate_load(struct evaluate *e) BEZEL_MUST_CHECK;

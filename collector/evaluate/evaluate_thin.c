@@ -24,7 +24,7 @@ static uint8_t *keep_run(const struct evaluate_watch *w, const struct packet_run
                          struct evaluate_thinned *t)
 {
     size_t bytes = (size_t)run->count * run->stride;
-    if (w && evaluate_watch_reduces(w, run->aspect)) {
+    if (w && bitset_has(&w->reduces, run->aspect)) {
         t->reduced += run->count;
         return to;
     }
@@ -97,7 +97,7 @@ static uint64_t *counts_of(struct evaluate *e, struct model_process *p)
 static void count_run(struct evaluate *e, const struct evaluate_watch *w, struct model_process *p,
                       const struct packet_run *run)
 {
-    uint64_t *counts = evaluate_watch_reduces(w, run->aspect) ? counts_of(e, p) : NULL;
+    uint64_t *counts = bitset_has(&w->reduces, run->aspect) ? counts_of(e, p) : NULL;
     if (!counts)
         return;
     counts[run->aspect] += run->count;

@@ -33,9 +33,9 @@ static void add_points(const struct experiment *e, uint32_t number, const struct
         if (part.has != INTERVAL_HAS_PART)
             continue;
         w->points[w->count++] = (struct evaluate_point){.aspect = a->id, .metric = number, .part = part};
-        w->read[a->id / 64] |= UINT64_C(1) << a->id % 64;
+        bitset_add(&w->read, a->id);
         if (p->role == ROLE_SUT && experiment_reduces_at_root(e, a->name)) {
-            w->reduces[a->id / 64] |= UINT64_C(1) << a->id % 64;
+            bitset_add(&w->reduces, a->id);
             w->reduces_any = true;
         }
     }

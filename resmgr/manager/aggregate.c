@@ -67,16 +67,6 @@ bool aggregate_receive_values(struct aggregate *a, const struct message_values *
     return true;
 }
 
-static void put(struct aggregate_nodes *set, uint32_t node)
-{
-    set->words[node / 64] |= UINT64_C(1) << node % 64;
-}
-
-static bool has(const struct aggregate_nodes *set, uint32_t node)
-{
-    return set->words[node / 64] >> node % 64 & 1;
-}
-
 /* ns since `at`; when the manager itself stood still, what was sent meanwhile is still to come: not before that. */
 static int64_t silence(const struct aggregate *a, int64_t at, int64_t now)
 {
@@ -89,12 +79,12 @@ static bool is_recent(const struct aggregate *a, int64_t at, int64_t now)
 }
 
 /* Nodes of which a message came at a time of `at` that is recent. */
-static struct aggregate_nodes recent_nodes(const struct aggregate *a, const int64_t *at, int64_t now)
+static struct bitset recent_nodes(const struct aggregate *a, const int64_t *at, int64_t now)
 {
-    struct aggregate_nodes recent = {{0}};
+    struct bitset recent = {{0}};
     for (uint32_t i = 0; i < a->experiment->node_count; i++)
         if (a->partials[i].life != 0 && is_recent(a, at[i], now))
-            put(&recent, i);
+            bitset_add(&recent, i);
     return recent;
 }
 
@@ -195,7 +185,7 @@ static bool decides(const struct aggregate *a, uint32_t i, enum experiment_join 
  * What processes left that have ended, on nodes that add nothing else: it counts together with what others add, and at
  * the instants behind the end of the last process of all, for the records that were made there.
  */
-static void add_left(const struct aggregate *a, uint32_t i, enum experiment_join join, struct aggregate_nodes present,
+static void add_left(const struct aggregate *a, uint32_t i, enum experiment_join join, struct bitset present,
                      struct aggregate_value *all, double *over)
 {
     bool ended = all->ended;
@@ -203,7 +193,7 @@ static void add_left(const struct aggregate *a, uint32_t i, enum experiment_join
     struct aggregate_value sum = *all;
     double under = *over;
     for (uint32_t node = 0; node < a->experiment->node_count; node++) {
-        const struct message_partial *p = has(&present, node) ? find_partial(a, node, i) : NULL;
+        const struct message_partial *p = bitset_has(&present, node) ? find_partial(a, node, i) : NULL;
         if (!is_sane(p, join) || !is_none(p) || (p->value == 0 && p->over == 0))
             continue;
         add(&sum, &under, p, join);
@@ -215,7 +205,7 @@ static void add_left(const struct aggregate *a, uint32_t i, enum experiment_join
     *over = under;
 }
 
-struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, struct aggregate_nodes present)
+struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, struct bitset present)
 {
     enum experiment_join join = experiment_join_of(a->experiment, a->experiment->limits[i].metric);
     struct aggregate_value all = {.known = false};
@@ -223,9 +213,9 @@ struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, str
     bool any_partial = false;
     struct histogram h = {.coarser = HISTOGRAM_COARSE};
     for (uint32_t node = 0; node < a->experiment->node_count; node++) {
-        const struct message_partial *p = has(&present, node) ? find_partial(a, node, i) : NULL;
+        const struct message_partial *p = bitset_has(&present, node) ? find_partial(a, node, i) : NULL;
         if (!is_sane(p, join) || (p->buckets > 0 && add_histogram(a, node, p, &h) != 0)) {
-            put(&all.missing, node);
+            bitset_add(&all.missing, node);
             all.any_missing = true;
             all.open = all.open || (p && p->state == PARTIAL_OPEN);
             if (has_least(p, join))
@@ -326,22 +316,22 @@ static bool is_of_records(const struct experiment *e, uint32_t limit)
 }
 
 /* When the oldest of what limit `i` is judged by was heard. */
-static int64_t input_of(const struct aggregate *a, struct aggregate_nodes fresh, bool collected, int64_t now)
+static int64_t input_of(const struct aggregate *a, struct bitset fresh, bool collected, int64_t now)
 {
     int64_t oldest = now;
     for (uint32_t i = 0; i < a->experiment->node_count; i++)
-        if (has(&fresh, i) && a->stepped_at[i] < oldest)
+        if (bitset_has(&fresh, i) && a->stepped_at[i] < oldest)
             oldest = a->stepped_at[i];
     bool has_values = collected && a->values.life != 0 && is_recent(a, a->values_at, now);
     return has_values && a->values_at < oldest ? a->values_at : oldest;
 }
 
 /* Whether a node is silent that was heard, and may have something to add to limit `i`. */
-static bool is_silent(const struct aggregate *a, uint32_t i, struct aggregate_nodes fresh, bool collected)
+static bool is_silent(const struct aggregate *a, uint32_t i, struct bitset fresh, bool collected)
 {
     for (uint32_t node = 0; node < a->experiment->node_count; node++) {
         const struct message_partial *p = find_partial(a, node, i);
-        if (a->partials[node].life != 0 && !has(&fresh, node) && (collected || (p && !is_none(p))))
+        if (a->partials[node].life != 0 && !bitset_has(&fresh, node) && (collected || (p && !is_none(p))))
             return true;
     }
     return false;
@@ -365,7 +355,7 @@ static void add_late(struct aggregate *a, int64_t now)
 {
     for (uint32_t i = 0; i < a->experiment->node_count; i++)
         if (a->partials[i].life != 0 && silence(a, a->stepped_at[i], now) > 2 * a->experiment->adapt.every)
-            put(&a->missing, i);
+            bitset_add(&a->missing, i);
 }
 
 /* Whether programs have made records that limit `i` is about; of an interval, whether the collector has its value. */
@@ -420,8 +410,8 @@ void aggregate_step(struct aggregate *a, int64_t now)
 {
     a->woke = a->stepped && now - a->stepped > a->stale / 2 ? now : a->woke;
     a->stepped = now;
-    struct aggregate_nodes fresh = recent_nodes(a, a->stepped_at, now);
-    a->missing = (struct aggregate_nodes){{0}};
+    struct bitset fresh = recent_nodes(a, a->stepped_at, now);
+    a->missing = (struct bitset){{0}};
     for (uint32_t i = 0; i < a->experiment->limit_count; i++) {
         struct aggregate_limit *l = &a->limits[i];
         if (!a->experiment->limits[i].global)
@@ -440,7 +430,7 @@ void aggregate_step(struct aggregate *a, int64_t now)
         l->input = input > l->input ? input : l->input;
         l->was_over = !collected && is_over(a, i);
         for (int w = 0; w < MESSAGE_MISSING_WORDS; w++)
-            a->missing.words[w] |= l->value.missing.words[w];
+            a->missing.word[w] |= l->value.missing.word[w];
         a->unsent = true;
     }
     a->hole = a->values_hole = 0;
@@ -483,11 +473,11 @@ static struct message_judged judged_of(const struct aggregate *a, uint32_t i)
  */
 static uint32_t choose_reporter(struct aggregate *a, int64_t now)
 {
-    struct aggregate_nodes present = recent_nodes(a, a->received_at, now);
+    struct bitset present = recent_nodes(a, a->received_at, now);
     uint32_t first = 0, count = a->experiment->node_count;
-    if (a->reporter != EXPERIMENT_NODES_MAX && has(&present, a->reporter))
+    if (a->reporter != EXPERIMENT_NODES_MAX && bitset_has(&present, a->reporter))
         return a->reporter;
-    while (first < count && !has(&present, first))
+    while (first < count && !bitset_has(&present, first))
         first++;
     if (a->reporter == EXPERIMENT_NODES_MAX && first > 0 && first < count) {
         a->chosen_from = a->chosen_from ? a->chosen_from : now;
@@ -505,7 +495,7 @@ bool aggregate_send(struct aggregate *a, int64_t now, uint32_t *node, struct mes
     a->unsent = false;
     *node = a->reporter;
     *j = (struct message_judgement){.sequence = ++a->sequence};
-    memcpy(j->missing, a->missing.words, sizeof j->missing);
+    memcpy(j->missing, a->missing.word, sizeof j->missing);
     for (uint32_t i = 0; i < a->experiment->limit_count; i++)
         if (a->experiment->limits[i].global)
             j->list[j->count++] = judged_of(a, i);

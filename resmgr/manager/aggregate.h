@@ -26,23 +26,20 @@
 #ifndef BEZEL_RESMGR_MANAGER_AGGREGATE_H
 #define BEZEL_RESMGR_MANAGER_AGGREGATE_H
 
+#include "base/bitset.h"
 #include "config/experiment.h"
 #include "mdr/manage.h"
 #include "resmgr/agent/limit_judge.h"
 
-/** A set of nodes, by their index in the experiment: bit i % 64 of word i / 64 is node i. */
-struct aggregate_nodes {
-    uint64_t words[MESSAGE_MISSING_WORDS];
-};
-
-_Static_assert((int)EXPERIMENT_NODES_MAX <= 64 * (int)MESSAGE_MISSING_WORDS, "a set has room for each node");
+_Static_assert((int)EXPERIMENT_NODES_MAX <= (int)BITSET_MAX && (int)BITSET_MAX == 64 * (int)MESSAGE_MISSING_WORDS,
+               "a set has room for each node, and a message for a set");
 
 /** The value of one limit, joined from its partials. */
 struct aggregate_value {
     bool known;
     double value, unsure;
     int64_t silent; /* ns since the latest record on any node */
-    struct aggregate_nodes missing;
+    struct bitset missing;
     bool any_missing;
     bool ended; /* no node has anything to add, and none is missing */
     bool open;  /* not known, and on some node nobody counts what is made */
@@ -72,8 +69,8 @@ struct aggregate {
     int64_t stepped_at[EXPERIMENT_NODES_MAX];         /* when its latest sampling instant was heard of, ... */
     uint64_t stepped_sent[EXPERIMENT_NODES_MAX];      /* ... and when that was sent, on the node's clock */
     int64_t hole,
-        values_hole; /* ns, the longest between two of them, of a node, and between two values, since a step */
-    struct aggregate_nodes missing; /* for any limit */
+        values_hole;       /* ns, the longest between two of them, of a node, and between two values, since a step */
+    struct bitset missing; /* for any limit */
     uint64_t sequence;
     uint32_t reporter;   /* EXPERIMENT_NODES_MAX: none yet; ... */
     int64_t chosen_from; /* ... for the first one of the file the others have waited since; 0: they do not */
@@ -104,6 +101,6 @@ const struct aggregate_value *aggregate_value(const struct aggregate *a, uint32_
 bool aggregate_send(struct aggregate *a, int64_t now, uint32_t *node, struct message_judgement *j);
 
 /** Joins the partials of limit `i` of the nodes that are present. */
-struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, struct aggregate_nodes present);
+struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, struct bitset present);
 
 #endif

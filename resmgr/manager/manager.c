@@ -341,6 +341,17 @@ static struct policy_measure take_measure(struct manager *m, uint32_t i)
                                    .unconfirmed = sum.unsettled || !applies_decision(m, i)};
 }
 
+/* Adds what is seen of limit `limit`, by `member` or all; the first that is violated is the cause. */
+static void add_limit(struct manager *m, uint32_t limit, int member, enum limit_state state, double value, int *cause)
+{
+    struct policy_limit *seen = &m->seen.limits[m->seen.limit_count++];
+    *seen = agent_policy_limit(m->experiment, limit, state, value);
+    seen->member = member;
+    knob_controller_take(&m->knob_controller, limit, seen);
+    if (state == LIMIT_VIOLATED && *cause < 0)
+        *cause = (int)limit;
+}
+
 static void add_limits(struct manager *m, uint32_t i, bool present)
 {
     const struct experiment *e = m->experiment;
@@ -351,14 +362,9 @@ static void add_limits(struct manager *m, uint32_t i, bool present)
         const struct message_observed *l = &o->limits[k];
         if (l->limit >= e->limit_count || e->limits[l->limit].kind != LIMIT_HOLD || e->limits[l->limit].global)
             continue;
-        enum limit_state state = present ? (enum limit_state)l->state : LIMIT_UNKNOWN;
-        struct policy_limit *seen = &m->seen.limits[m->seen.limit_count++];
-        *seen = agent_policy_limit(e, l->limit, state, l->value);
-        seen->member = (int)i;
+        add_limit(m, l->limit, (int)i, present ? (enum limit_state)l->state : LIMIT_UNKNOWN, l->value,
+                  &m->nodes[i].cause);
         room--;
-        knob_controller_take(&m->knob_controller, l->limit, seen);
-        if (state == LIMIT_VIOLATED && m->nodes[i].cause < 0)
-            m->nodes[i].cause = (int)l->limit;
     }
 }
 
@@ -369,14 +375,8 @@ static void add_global_limits(struct manager *m, int64_t now)
     m->global_cause = -1;
     for (uint32_t i = 0; i < e->limit_count; i++) {
         const struct agent_limit *l = aggregate_limit(&m->aggregate, i);
-        if (!e->limits[i].global || e->limits[i].kind != LIMIT_HOLD)
-            continue;
-        struct policy_limit *seen = &m->seen.limits[m->seen.limit_count++];
-        *seen = agent_policy_limit(e, i, l->state, l->value);
-        seen->member = POLICY_ALL;
-        knob_controller_take(&m->knob_controller, i, seen);
-        if (l->state == LIMIT_VIOLATED && m->global_cause < 0)
-            m->global_cause = (int)i;
+        if (e->limits[i].global && e->limits[i].kind == LIMIT_HOLD)
+            add_limit(m, i, POLICY_ALL, l->state, l->value, &m->global_cause);
     }
 }
 

@@ -397,7 +397,7 @@ TEST(a_quantile_is_that_of_the_values_of_all_nodes)
             send_quantiles(&a, node, each);
         }
         for (uint32_t i = 0; i < 2; i++) {
-            struct aggregate_value v = aggregate_join(&a, i, (struct aggregate_nodes){{(1 << NODES) - 1}});
+            struct aggregate_value v = aggregate_join(&a, i, (struct bitset){{(1 << NODES) - 1}});
             assert_int_equal(v.known, count[i] > 0);
             assert_false(v.any_missing);
             if (!v.known)
@@ -406,7 +406,7 @@ TEST(a_quantile_is_that_of_the_values_of_all_nodes)
             double rank = fmax(1, ceil(quantiles[i].share * count[i] * (1 - 1e-12))), x = values[i][(size_t)rank - 1];
             if (!(v.value >= x && v.value <= x + fabs(x) / 32))
                 fail_msg("round %d: %.17g, and not %.17g", round, v.value, x);
-            assert_false(aggregate_join(&a, i, (struct aggregate_nodes){{(1 << NODES) - 2}}).known);
+            assert_false(aggregate_join(&a, i, (struct bitset){{(1 << NODES) - 2}}).known);
         }
     }
 }

@@ -84,7 +84,7 @@ static double joined(int metric, struct message_partial a, struct message_partia
     assert_true(hear(0, a));
     assert_true(hear(1, b));
     assert_true(hear(2, c));
-    struct aggregate_value v = aggregate_join(w, 0, (struct aggregate_nodes){{7}});
+    struct aggregate_value v = aggregate_join(w, 0, (struct bitset){{7}});
     return v.known ? v.value : (double)NAN;
 }
 
@@ -112,7 +112,7 @@ TEST_WITH(start, end, shares_of_nothing_are_what_they_can_be)
 TEST_WITH(start, end, what_is_missing_leaves_the_value_unknown)
 {
     assert_true(isnan(joined(METRIC_RATE, known(1, 0), unknown, known(2, 0))));
-    assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{7}}).missing.words[0], 2);
+    assert_int_equal(aggregate_join(w, 0, (struct bitset){{7}}).missing.word[0], 2);
     assert_true(isnan(joined(METRIC_MEAN, known(1, 1), known(2, 1), unknown)));
     assert_true(isnan(joined(METRIC_COUNT, known(15, 0), unknown, at_least(5)))); /* 20 at least, and 20 are allowed */
     assert_true(joined(METRIC_COUNT, known(15, 0), unknown, at_least(6)) == 21);
@@ -120,10 +120,10 @@ TEST_WITH(start, end, what_is_missing_leaves_the_value_unknown)
     assert_true(isnan(joined(METRIC_MEAN, at_least(21), nothing, nothing)));
     assert_true(isnan(joined(METRIC_MAX, at_least(20), known(15, 0), nothing)));
     assert_true(joined(METRIC_MAX, at_least(21), known(15, 0), nothing) == 21); /* of a part of its window */
-    assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{7}}).missing.words[0], 1);
+    assert_int_equal(aggregate_join(w, 0, (struct bitset){{7}}).missing.word[0], 1);
     assert_true(joined(METRIC_RATE, known(1, 0), known(1, 0), known(1, 0)) == 3);
-    assert_false(aggregate_join(w, 0, (struct aggregate_nodes){{6}}).known); /* node 0 is not heard */
-    assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{6}}).missing.words[0], 1);
+    assert_false(aggregate_join(w, 0, (struct bitset){{6}}).known); /* node 0 is not heard */
+    assert_int_equal(aggregate_join(w, 0, (struct bitset){{6}}).missing.word[0], 1);
 }
 
 TEST_WITH(start, end, what_is_known_decides_where_it_can)
@@ -162,7 +162,7 @@ TEST_WITH(start, end, what_ended_processes_left_counts_while_others_go_on)
     assert_true(joined(METRIC_COUNT, known(17, 0), left, unknown) == 21); /* whatever the third has */
     assert_true(isnan(joined(METRIC_COUNT, known(16, 0), left, unknown)));
     assert_true(isnan(joined(METRIC_COUNT, left, left, nothing)));
-    assert_true(aggregate_join(w, 0, (struct aggregate_nodes){{7}}).ended);
+    assert_true(aggregate_join(w, 0, (struct bitset){{7}}).ended);
     assert_true(joined(METRIC_PERCENT, share, known(100, 7), nothing) == 40);
     assert_true(joined(METRIC_MAX, known(3, 0), left, nothing) == 3); /* it was judged while it was there */
 }
@@ -177,7 +177,7 @@ TEST_WITH(start, end, a_node_that_lies_is_missing)
                                                   {.state = PARTIAL_KNOWN, .value = 1, .silent = -1}};
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         assert_true(isnan(joined(METRIC_RATE, known(1, 0), lies[i], known(1, 0))));
-        assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{7}}).missing.words[0], 2);
+        assert_int_equal(aggregate_join(w, 0, (struct bitset){{7}}).missing.word[0], 2);
     }
 }
 
@@ -192,8 +192,8 @@ TEST_WITH(start, end, a_histogram_that_is_none_is_missing)
         parts.histograms[0] = broken ? 0xff : 0;
         parts.histograms[11] = 3; /* three numbers */
         assert_true(aggregate_receive(w, 0, &parts, now));
-        struct aggregate_value v = aggregate_join(w, 0, (struct aggregate_nodes){{1}});
-        assert_int_equal(v.missing.words[0] & 1, broken);
+        struct aggregate_value v = aggregate_join(w, 0, (struct bitset){{1}});
+        assert_int_equal(v.missing.word[0] & 1, broken);
     }
     assert_true(isnan(joined(METRIC_QUANTILE, known(1, 0), nothing, nothing))); /* without its histogram */
 }
@@ -558,7 +558,7 @@ TEST_WITH(start_collected, end_collected, only_the_collector_s_value_counts_and_
     assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_HELD);
     assert_int_equal(v->age, 7 * CLOCK_MS + EVERY); /* never less than it may be */
     assert_int_equal(v->collected, CLOCK_MS);
-    assert_int_equal(w->missing.words[0], 0);
+    assert_int_equal(w->missing.word[0], 0);
     assert_int_equal(v->lack, LACK_NOTHING);
 }
 
@@ -632,7 +632,7 @@ TEST_WITH(start_collected, end_collected, the_time_for_which_the_collector_or_a_
     assert_int_equal(l->state, LIMIT_UNKNOWN); /* its records are in no value */
     assert_int_equal(l->held, 2 * EVERY);
     assert_int_equal(l->unjudged, 34 * EVERY);
-    assert_int_equal(w->missing.words[0], 4);
+    assert_int_equal(w->missing.word[0], 4);
 }
 
 /* The manager stood still from its begin on, and programs have recorded meanwhile. */
