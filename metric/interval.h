@@ -179,6 +179,12 @@ static inline bool interval_decides(const struct interval_value *v, enum experim
     return *holds || (at_most ? v->low > bound : v->high < bound);
 }
 
+/** Records that match what nobody knows: without a value of the field of `metric`, and ends that are ambiguous. */
+static inline uint64_t interval_counts_unclear(const struct interval_counts *c, const struct experiment_metric *metric)
+{
+    return (metric->interval.match ? c->keyless : 0) + c->ends[INTERVAL_AMBIGUOUS];
+}
+
 /** The ends that have made records, in the order in which they came first; *count of them. */
 const uint32_t *interval_ends(const struct interval *i, uint32_t *count);
 

@@ -81,7 +81,7 @@ struct summary_chosen {
     bool unread;  /* ... not all of them could be read: it may have been later, or none */
     int64_t open; /* of an interval: since interval_reading_since() to the end of the run, ns; 0: all ended; ... */
     const char *open_of; /* ... of the process that waits for longest, though others go on; NULL: of all */
-    double keyless; /* of an interval: the share (0 .. 1) of its records without a value of the field to match by */
+    double unclear; /* of an interval: the share (0 .. 1) of its records of which it is not known what they belong to */
 };
 
 /** When the thread that is in open span number `open` made its last record that the metric of `limit` reads, on its

@@ -451,8 +451,9 @@ static int take_extremes(struct summary *s, const struct experiment *e, const st
         const struct interval_counts *counts = &t->counts[e->limits[i].metric];
         if (ended == 0)
             c.min = c.max = (double)NAN;
-        else if (e->metrics[e->limits[i].metric].interval.match && counts->records > 0)
-            c.keyless = (double)counts->keyless / (double)counts->records;
+        else if (counts->records > 0)
+            c.unclear =
+                (double)interval_counts_unclear(counts, &e->metrics[e->limits[i].metric]) / (double)counts->records;
         if (!grow_by_one(&s->chosen, s->chosen_count, sizeof *s->chosen))
             return BEZEL_ENOMEM;
         s->chosen[s->chosen_count++] = c;

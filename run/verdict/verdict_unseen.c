@@ -120,15 +120,15 @@ static void judge_undeclared(struct verdict *v, const struct summary *s, const s
     }
 }
 
-/* Records of an interval without a value to match may be of any time, also behind the last instant. */
-static void judge_keyless(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
+/* Records of an interval that match what nobody knows may be of any time, also behind the last instant. */
+static void judge_unclear(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t i)
 {
     const struct experiment_limit *l = &e->limits[i];
     const struct summary_chosen *times = verdict_chosen(s, i, 0);
     bool at_most = l->compare == COMPARE_AT_MOST;
     enum experiment_metric_kind kind = e->metrics[l->metric].interval.statistic;
     bool matters = kind == METRIC_MAX ? at_most : kind != METRIC_MIN || !at_most;
-    if (experiment_limit_is_on_interval(e, l) && times && matters && times->keyless > l->tolerance)
+    if (experiment_limit_is_on_interval(e, l) && times && matters && times->unclear > l->tolerance)
         verdict_doubt_on(v, s, i, 0, true);
 }
 
@@ -136,7 +136,7 @@ void verdict_judge_unseen(struct verdict *v, const struct summary *s, const stru
 {
     if (e->limits[i].metric < 0)
         return;
-    judge_keyless(v, s, e, i);
+    judge_unclear(v, s, e, i);
     judge_undeclared(v, s, e, i);
     judge_noted(v, s, e, i);
 }

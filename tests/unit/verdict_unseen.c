@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* What a verdict makes of records that no books of their aspect count. */
+/* What a verdict makes of records that no books of their aspect count, or that match what nobody knows. */
 #include "run/verdict/verdict.h"
 #include "tests/lib/sample_run.h"
 #include "tests/lib/test.h"
@@ -96,6 +96,33 @@ TEST(records_of_which_nobody_knows_the_aspect_may_be_of_any)
         if ((v->limits[0].is == VERDICT_UNKNOWN) != cases[i].unknown)
             fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
         assert_int_equal(v->limits[0].missed, cases[i].unknown || cases[i].tolerance > 0 ? 7 : 0);
+        verdict_free(v);
+    }
+}
+
+/* Of an interval: they have no value to match by, or may belong to several. */
+TEST(records_that_match_what_nobody_knows_leave_a_limit_unknown)
+{
+    static const struct {
+        enum experiment_metric_kind statistic;
+        bool at_most, unknown;
+        double tolerance;
+    } cases[] = {{METRIC_MAX, true, true, 0},         {METRIC_MAX, false, false, 0},
+                 {METRIC_MIN, true, false, 0},        {METRIC_MIN, false, true, 0},
+                 {METRIC_QUANTILE, true, true, 0.01}, {METRIC_QUANTILE, true, false, 0.03}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        begin_unseen(&s, NULL, METRIC_INTERVAL, cases[i].at_most);
+        struct summary_chosen times = {.min = 1e6, .max = 2e6, .unclear = 0.02};
+        s.metrics[0].interval.statistic = cases[i].statistic;
+        s.metrics[0].aspect = s.metrics[0].field = NULL;
+        s.limits[0].global = true;
+        s.limits[0].tolerance = cases[i].tolerance;
+        s.summary.chosen = &times;
+        s.summary.chosen_count = 1;
+        struct verdict *v = judge(&s);
+        if (v->limits[0].is != (cases[i].unknown ? VERDICT_UNKNOWN : VERDICT_HELD))
+            fail_msg("case %zu: %s", i, verdict_name(v->limits[0].is));
         verdict_free(v);
     }
 }

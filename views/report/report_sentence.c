@@ -112,13 +112,12 @@ static bool hides(const struct report *r, size_t i)
            is_judged_little(l) || l->strays || l->missed > 0 || l->switched || count_endless(r, i) > 0;
 }
 
-/* Records of the interval that limit `i` is on, which have no value of the field by which they match. */
-static uint64_t count_keyless(const struct report *r, size_t i)
+/* Records of the interval that limit `i` is on, of which it is not known what they belong to. */
+static uint64_t count_unclear(const struct report *r, size_t i)
 {
     const struct experiment_limit *l = &r->experiment->limits[i];
-    bool is = r->intervals.counts && experiment_limit_is_on_interval(r->experiment, l) &&
-              r->experiment->metrics[l->metric].interval.match;
-    return is ? r->intervals.counts[l->metric].keyless : 0;
+    bool is = r->intervals.counts && experiment_limit_is_on_interval(r->experiment, l);
+    return is ? interval_counts_unclear(&r->intervals.counts[l->metric], &r->experiment->metrics[l->metric]) : 0;
 }
 
 /*
@@ -235,9 +234,9 @@ static void say_unjudged_of(const struct report *r, size_t i, FILE *out)
                  units_duration(l->total).s);
         joint = " and";
     }
-    if (count_keyless(r, i) > 0)
-        say_part(out, &joint, " for %s of its records, which have no value to match by",
-                 units_count(count_keyless(r, i)).s);
+    if (count_unclear(r, i) > 0)
+        say_part(out, &joint, " for %s of its records, whose counterparts are not known",
+                 units_count(count_unclear(r, i)).s);
     if (l->missed > 0 && l->judged > 0)
         say_part(out, &joint, " for %s of its records, which were lost", units_count(l->missed).s);
     if (l->switched)
@@ -280,7 +279,7 @@ void report_unknown(const struct report *r, size_t i, FILE *out)
     const struct verdict_limit *l = &r->verdict->limits[i];
     bool running = r->verdict->run == RUN_RUNNING;
     bool is_open = l->unjudged > 0 || l->missed > 0 || l->switched || l->killed || l->perhaps || l->silent ||
-                   l->endless || l->open || count_keyless(r, i) > 0 || ((l->blurred || l->unseen) && l->judged > 0);
+                   l->endless || l->open || count_unclear(r, i) > 0 || ((l->blurred || l->unseen) && l->judged > 0);
     bool so_far = l->judged > 0 && !is_open && !l->strays && l->share <= r->experiment->limits[i].tolerance;
     fprintf(out,
             so_far && r->verdict->partial ? "%s held as far as is known here"
