@@ -75,7 +75,7 @@ static void fill_trouble(const struct node *n, char text[MESSAGE_TEXT_MAX + 1])
 {
     const struct external_counts *c = external_counts(n->external);
     uint64_t unobserved = external_unobserved(n->external);
-    const char *refused = sender_refused(n->sender), *trouble = sender_trouble(n->sender), *way;
+    const char *refused = sender_refused(n->sender), *trouble = sender_trouble(n->sender);
     if (refused)
         message_text(text, MESSAGE_TEXT_MAX, refused);
     else if (trouble)
@@ -95,8 +95,6 @@ static void fill_trouble(const struct node *n, char text[MESSAGE_TEXT_MAX + 1])
     else if (c->broken_rings + c->broken_segments)
         snprintf(text, MESSAGE_TEXT_MAX + 1,
                  "a process corrupted its segment, and is no longer read: the report names it");
-    else if (!sender_is_direct(n->sender, &way) && way[0])
-        snprintf(text, MESSAGE_TEXT_MAX + 1, "packets take the link: %.200s", way);
 }
 
 /* Fills in the state; the status, if that is the answer; and, if there is no text yet, the most important fault. */

@@ -5,9 +5,11 @@
 #include "base/log.h"
 #include "base/ulimit.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The endpoint in `text`, NODE=ENDPOINT, if NODE is `name`; else NULL. */
 static const char *endpoint_of(const char *text, const char *name)
@@ -68,7 +70,12 @@ static int find_keys(const struct manager_daemon_options *o, const char *what, c
                   endpoint);
         return BEZEL_EPERM;
     }
-    return snprintf(server, PATH_MAX, "%s/%s.pub", o->keys, name) >= PATH_MAX ? BEZEL_EINVAL : 0;
+    if (snprintf(server, PATH_MAX, "%s/%s.pub", o->keys, name) >= PATH_MAX)
+        return BEZEL_EINVAL;
+    const char *lacks = access(o->key, R_OK) != 0 ? o->key : access(server, R_OK) != 0 ? server : NULL;
+    if (lacks)
+        log_error("BEZEL-RESMGR-LINK", "%s: key %s cannot be read: %s", what, lacks, strerror(errno));
+    return lacks ? BEZEL_ESYS : 0;
 }
 
 /* `node` "": to the daemon as a whole. */

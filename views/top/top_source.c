@@ -394,10 +394,11 @@ static void add_processes(struct top_source *s, const struct top_state *state, s
 
 /*
  * Enter shows the violation at the shown time, or the last one before, with the records that the limit is about. The
- * database may not have one yet that the limit's own record tells of.
+ * database may not have one yet that the limit's own record tells of. Since one ended a limit holds; since when the
+ * verdict of a run would be so nobody knows.
  */
 static void lead_limit(struct top_source *s, struct top_item *item, const struct experiment_limit *l,
-                       const struct builtin_limit *row)
+                       const struct builtin_limit *row, enum verdict_is is)
 {
     uint32_t node = item->id.node;
     const struct top_violation *v =
@@ -410,7 +411,7 @@ static void lead_limit(struct top_source *s, struct top_item *item, const struct
     item->at = is_new ? catalogue_time(s->c.nodes[node], s->nodes[node].since[item->id.limit]).ns
                : v    ? v->begin
                       : TOP_NEVER;
-    if (v || is_new)
+    if (is_new || (v && is != VERDICT_UNKNOWN && (is >= VERDICT_VIOLATED) == goes_on))
         item->values[2] = (double)(s->time - (is_new || goes_on ? item->at : v->end));
 }
 
@@ -434,7 +435,7 @@ static void add_limit(struct top_source *s, uint32_t node, int32_t limit, const 
     item->values[0] = row->value;
     item->values[1] = now.worst;
     item->values[3] = now.at ? (double)now.violated : (double)NAN;
-    lead_limit(s, item, l, row);
+    lead_limit(s, item, l, row, is);
 }
 
 /* Of a limit that nobody has judged there is a row, too; none was of a file that was changed since. */
