@@ -15,6 +15,7 @@ static void sample(struct node *n, int64_t now)
     if (cpu_usage_measure(&n->usage, now, clock_process_cpu(), agent_period(n->agent)))
         schedule_poll_within(&n->schedule, now, 0);
     node_count_attempts(n, now);
+    agent_counted(n->agent, clock_now());
     knob_steering_find(n);
     const struct agent_outcome *o = agent_step(n->agent, now, &n->usage.measured);
     n->usage.cpu_budget.lossless = o->lossless;
@@ -158,6 +159,7 @@ void node_turn(struct node *n)
     if (polls(n) && !n->draining && now >= s->poll_due && !s->asleep && !is_deferred(n, now))
         news = node_poll(n, now) || news;
     if (!n->draining && now >= s->step_due && !s->asleep) {
+        now = clock_now(); /* a poll may have taken long, and what is counted was made until now */
         sample(n, now);
         /* One wake-up for all that is due before the next one: */
         schedule_housekeep_within(s, now, agent_period(n->agent));

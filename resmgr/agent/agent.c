@@ -488,6 +488,11 @@ void agent_count_all(struct agent *agent, int slot, uint64_t attempts)
     p->attempts = attempts;
 }
 
+void agent_counted(struct agent *agent, int64_t at)
+{
+    agent->counted_at = at;
+}
+
 void agent_blind(struct agent *agent, int watch)
 {
     struct agent_process *p = agent_process(agent, watch >> WATCH_ASPECT_BITS);

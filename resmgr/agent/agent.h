@@ -173,6 +173,12 @@ void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now)
 void agent_count_all(struct agent *agent, int slot, uint64_t attempts);
 
 /**
+ * All counters of the step to come were read by time `at`, which is behind that of agent_count() where the caller lost
+ * its CPU in between: the records that they have more may be as late, and a silence begins no earlier.
+ */
+void agent_counted(struct agent *agent, int64_t at);
+
+/**
  * The operator turned watched aspect `watch` off: it is neither recorded nor counted. Call this before every step
  * instead of agent_count(). Its values are unknown, and start anew with the next agent_count(); that time counts as not
  * judged.

@@ -72,6 +72,7 @@ struct agent {
     bool budget_broken;      /* so samplers give way, until the period is what file or operator set */
     struct ratio sensor_cpu; /* CPU time over measured time, in the window of limits on sensor_cpu, */
     struct ratio_mark used;  /* both as far as they were measured, in ns; `time` is measured time as well */
+    int64_t counted_at;      /* agent_counted() */
     bool processes_end;      /* agent_processes_end() */
     bool keeps_ended;        /* agent_keep_ended() */
     uint32_t weights[EXPERIMENT_PATTERNS_MAX + 1]; /* importances of aspects, ascending */

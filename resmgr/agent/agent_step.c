@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/saturate.h"
 #include "mdr/parts.h"
 #include "resmgr/agent/agent_internal.h"
 #include "resmgr/control/freshness.h"
@@ -343,10 +344,14 @@ uint32_t agent_histogram(struct agent *agent, uint32_t i, int64_t now, uint8_t *
     return metric == LIMIT_ON_SENSOR_CPU ? 0 : evaluator_histogram(&agent->node.readings[metric], now, to, room);
 }
 
-static void agent_clear_growth(struct agent_process *p)
+static void agent_clear_growth(struct agent_process *p, int64_t counted_at)
 {
-    for (int i = 0; i < EXPERIMENT_METRICS_MAX; i++)
-        p->sources[i].grew = p->sources[i].blind = p->sources[i].went_on = false;
+    for (int i = 0; i < EXPERIMENT_METRICS_MAX; i++) {
+        struct agent_source *s = &p->sources[i];
+        if (s->grew)
+            s->grown_at = saturate_most(s->grown_at, counted_at);
+        s->grew = s->blind = s->went_on = false;
+    }
     p->goes_on = false;
 }
 
@@ -465,13 +470,13 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
             out->cause < 0)
             out->cause = (int)i;
     }
-    agent_clear_growth(&agent->node);
+    agent_clear_growth(&agent->node, agent->counted_at);
     for (uint32_t i = 0; i < agent->aspects; i++)
         if (agent->node.sources[i].emptied > 0 && agent->node.sources[i].began == 0)
             agent->node.sources[i].began = now;
     for (int slot = 0; slot < agent->slots; slot++)
         if (agent->processes[slot])
-            agent_clear_growth(agent->processes[slot]);
+            agent_clear_growth(agent->processes[slot], agent->counted_at);
     agent_decide(agent, now, measured);
     out->kept = agent_keep_samplers(agent);
     return out;

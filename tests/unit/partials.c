@@ -175,6 +175,23 @@ TEST_WITH(start, end, a_rate_tells_since_when_it_is_silent)
     }
 }
 
+/* The agent lost its CPU between the clock and the counters: what these have more was made up to then. */
+TEST_WITH(start, end, a_silence_begins_no_earlier_than_the_counters_were_read)
+{
+    int watch = agent_watch(agent, agent_process_add(agent, "app"), &ticking);
+    for (uint64_t i = 0; i < 25; i++) {
+        agent_count(agent, watch, 4 * i, now + EVERY);
+        if (i == 24)
+            agent_counted(agent, now + EVERY + 140 * CLOCK_MS);
+        step(5);
+    }
+    for (int i = 0; i < 3; i++) {
+        agent_count(agent, watch, 4 * 24, now + EVERY);
+        step(5);
+    }
+    assert_int_equal(agent_partial(agent, RATE).silent, 3 * EVERY - 140 * CLOCK_MS);
+}
+
 /* A window is that of the time back to an instant, and a lower bound must be reached by its last second alone. */
 TEST_WITH(start, end, a_number_for_a_lower_bound_leaves_out_what_is_older_than_the_window)
 {
