@@ -134,9 +134,9 @@ void interval_free(struct interval *i);
 void interval_tell(struct interval *i, interval_told *told, void *context);
 
 /**
- * Before the first record: as many beginnings that are forgotten without all their ends are remembered besides, so that
- * an end that comes later is told of, when it is forgotten itself, by its whole time alone; or is ambiguous. Returns 0
- * or BEZEL_ENOMEM.
+ * Before the first record: of as many keys the latest beginning that was forgotten is remembered besides, so that an
+ * end that comes later is told of, when it is forgotten itself, by its whole time alone; or is ambiguous. Returns 0 or
+ * BEZEL_ENOMEM.
  */
 int interval_keep_late(struct interval *i) BEZEL_MUST_CHECK;
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Beginnings that a matcher (metric/interval.h) has forgotten before they had all their ends: of each key the latest.
- * Memory is bounded: the newest count. Pure. One owner.
+ * Beginnings that a matcher (metric/interval.h) has forgotten: of each key the latest. Memory is bounded: the newest
+ * count. Pure. One owner.
  */
 #ifndef BEZEL_METRIC_INTERVAL_LATE_H
 #define BEZEL_METRIC_INTERVAL_LATE_H

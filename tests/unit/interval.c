@@ -517,6 +517,19 @@ TEST_WITH(NULL, end, who_ends_more_than_it_can_have_is_not_known)
     assert_true(c.matched == 4 && c.ends[INTERVAL_AMBIGUOUS] == 1 && c.repeated[1] == 0);
 }
 
+/* Nobody has ended the first one: it may have been slow, in another thread. */
+TEST_WITH(NULL, end, what_nobody_has_ended_may_be_ended_yet)
+{
+    begin(2, METRIC_MAX);
+    add(0, 7, 1, 0);
+    add(0, 8, 1, 20 * MS);
+    add(1, 8, 3, 25 * MS);
+    add(0, 7, 2, 500 * MS);
+    add(1, 7, 3, 900 * MS);
+    struct interval_value v = value_at(900 * MS);
+    assert_true(v.value == 5e6 && v.unknown == 1);
+}
+
 TEST_WITH(NULL, end, what_may_be_under_way_at_the_end_is_not_late)
 {
     for (int ended = 0; ended < 2; ended++) {
@@ -600,6 +613,8 @@ TEST_WITH(NULL, end, an_end_with_a_nearer_beginning_is_not_late)
     add(1, 1, 3, 21 * CLOCK_S);
     interval_lost(in, 0, 0, NOW + 40 * CLOCK_S, NOW + 41 * CLOCK_S, 1, NOW + 41 * CLOCK_S);
     add(1, 1, 3, 42 * CLOCK_S);
+    struct interval_event earlier = event(1, 1, 0, 19 * CLOCK_S, 0); /* comes late itself */
+    interval_add(in, &earlier, NOW + 60 * CLOCK_S);
     interval_advance(in, NOW + 80 * CLOCK_S);
     assert_int_equal(pair_count, 0);
 }
@@ -632,6 +647,23 @@ TEST_WITH(NULL, end, an_end_may_be_later_than_all_that_there_were)
     add(1, 1, 4, 20 * CLOCK_S);
     interval_advance(in, NOW + 60 * CLOCK_S);
     assert_true(pair_count == 1 && pairs[0].to.source == 4 && interval_counts(in).matched == 2);
+}
+
+/* One of the two that it ends may be that of the first life, which it had not missed then. */
+TEST_WITH(NULL, end, who_ends_more_than_it_can_have_may_be_late)
+{
+    begin_late();
+    add(0, 7, 1, 0);
+    add(1, 7, 3, MS);
+    add(0, 9, 1, 2 * MS);
+    for (uint32_t source = 3; source <= 4; source++)
+        add(1, 9, source, 3 * MS);
+    add(0, 7, 2, 20 * CLOCK_S);
+    add(1, 7, 4, 20 * CLOCK_S + MS);
+    add(1, 7, 4, 20 * CLOCK_S + 500 * MS);
+    interval_finish(in, NOW + 60 * CLOCK_S, true);
+    struct interval_counts c = interval_counts(in);
+    assert_true(c.ends[INTERVAL_AMBIGUOUS] == 1 && c.repeated[1] == 0);
 }
 
 /* The sender was restarted before the receiver had its number of the first life, or has missed that. */
