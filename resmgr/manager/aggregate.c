@@ -36,6 +36,35 @@ static void note_ends(struct aggregate *a, const struct message_partials *partia
             a->limits[partials->list[i].limit].went_on = true;
 }
 
+static bool is_none(const struct message_partial *p)
+{
+    return p->state == PARTIAL_NONE || p->state == PARTIAL_WENT_ON;
+}
+
+/* A new life of a node's bezeld begins with empty windows, and finds its processes later: what it adds is open. */
+static void note_life(struct aggregate *a, uint32_t node, int64_t now)
+{
+    const struct message_partials *before = &a->partials[node];
+    for (uint32_t i = 0; i < before->count; i++)
+        if (before->list[i].limit < a->experiment->limit_count && !is_none(&before->list[i]))
+            bitset_add(&a->limits[before->list[i].limit].added, node);
+    a->began_again[node] = before->life ? now : 0;
+}
+
+/* Until a window of its own has passed, the new life does not know what the node adds to limits that it added to. */
+static void open_cut(struct aggregate *a, uint32_t node, int64_t now)
+{
+    const struct experiment *e = a->experiment;
+    for (uint32_t i = 0; i < a->partials[node].count && a->began_again[node]; i++) {
+        struct message_partial *p = &a->partials[node].list[i];
+        int metric = p->limit < e->limit_count ? e->limits[p->limit].metric : LIMIT_ON_SENSOR_CPU;
+        const struct experiment_metric *m = metric >= 0 && e->metrics[metric].aspect ? &e->metrics[metric] : NULL;
+        if (m && bitset_has(&a->limits[p->limit].added, node) &&
+            now - a->began_again[node] <= (m->tumbles ? 2 : 1) * m->window + e->adapt.every)
+            p->state = PARTIAL_OPEN;
+    }
+}
+
 bool aggregate_receive(struct aggregate *a, uint32_t node, const struct message_partials *partials, int64_t now)
 {
     struct message_partials *last = &a->partials[node];
@@ -50,7 +79,10 @@ bool aggregate_receive(struct aggregate *a, uint32_t node, const struct message_
         a->stepped_sent[node] = partials->at;
         note_ends(a, partials);
     }
+    if (last->life != partials->life)
+        note_life(a, node, now);
     memcpy(last, partials, offsetof(struct message_partials, histograms) + partials->histogram_bytes);
+    open_cut(a, node, now);
     a->received_at[node] = now;
     return true;
 }
@@ -107,11 +139,6 @@ static int add_histogram(const struct aggregate *a, uint32_t node, const struct 
     for (const struct message_partial *before = all->list; before < p; before++)
         from += (size_t)before->buckets * MESSAGE_BUCKET_BYTES;
     return histogram_unpack(h, from, (size_t)p->buckets * MESSAGE_BUCKET_BYTES, NULL);
-}
-
-static bool is_none(const struct message_partial *p)
-{
-    return p->state == PARTIAL_NONE || p->state == PARTIAL_WENT_ON;
 }
 
 /* An impossible partial is unknown: one faulty node must not spoil the value of all. */

@@ -18,7 +18,8 @@
  * the collector has answered. Until then nothing is, and nodes that are late count as missing in the judgement. Where a
  * node had none, by the manager's clock or its own, or the collector did not answer, for longer than agent_reach(), the
  * time since the limit was judged before is a gap. A node that was heard and has no new instant for `stale` ns leaves
- * the limit open: that time counts as not judged, unless the others decide, or the node had nothing to add.
+ * the limit open: that time counts as not judged, unless the others decide, or the node had nothing to add. So does one
+ * whose bezeld was started again, until a window has passed since.
  *
  * The judgement is sent to one node, the reporter, which records it: the first node of the file, where it is present
  * within two seconds, or else the first one that is; and the same one until it is missing.
@@ -53,10 +54,11 @@ struct aggregate_limit {
     struct aggregate_value value; /* at the last step */
     struct limit_judge judge;
     struct limit_judge_run run;
-    int64_t input; /* when the oldest of what it was judged by was heard; 0: it was not judged */
-    int64_t hole;  /* ns, the longest since then for which something that it is judged by was not heard */
-    bool was_over; /* no node had something to add */
-    bool went_on;  /* since it was judged: the last process of a node ended, having gone on behind the instant before */
+    int64_t input;       /* when the oldest of what it was judged by was heard; 0: it was not judged */
+    int64_t hole;        /* ns, the longest since then for which something that it is judged by was not heard */
+    bool was_over;       /* no node had something to add */
+    struct bitset added; /* had something to add when their bezeld was started again */
+    bool went_on; /* since it was judged: the last process of a node ended, having gone on behind the instant before */
 };
 
 struct aggregate {
@@ -68,6 +70,7 @@ struct aggregate {
     int64_t received_at[EXPERIMENT_NODES_MAX], stale; /* when it arrived; ns after which a node is missing */
     int64_t stepped_at[EXPERIMENT_NODES_MAX];         /* when its latest sampling instant was heard of, ... */
     uint64_t stepped_sent[EXPERIMENT_NODES_MAX];      /* ... and when that was sent, on the node's clock */
+    int64_t began_again[EXPERIMENT_NODES_MAX];        /* when a later life of it was heard first; 0: none was */
     int64_t hole,
         values_hole;       /* ns, the longest between two of them, of a node, and between two values, since a step */
     struct bitset missing; /* for any limit */

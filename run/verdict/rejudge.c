@@ -646,7 +646,12 @@ void rejudge_forget(struct summary *s, uint32_t limit)
         if (s->gaps[i].limit != limit)
             s->gaps[kept++] = s->gaps[i];
     s->gap_count = kept;
-    kept = 0;
+    rejudge_forget_violations(s, limit);
+}
+
+void rejudge_forget_violations(struct summary *s, uint32_t limit)
+{
+    size_t kept = 0;
     for (size_t i = 0; i < s->violation_count; i++)
         if (s->violations[i].limit != limit)
             s->violations[kept++] = s->violations[i];

@@ -57,8 +57,9 @@ int rejudge_intervals(const char *run, struct summary *s, const struct experimen
 bool rejudge_saw_begin(const struct summary *s, const struct summary_process *p);
 
 /**
- * Judges limits whose windows are shorter than `adapt.every` at instants that are a window apart, where the ended run
- * has all of their records; else they stay as they were. rejudge_gaps() calls it. Returns 0 or BEZEL_ENOMEM.
+ * Judges limits whose windows are shorter than `adapt.every` at instants that are a window apart, and those of a bezeld
+ * that was started again, where the ended run has all of their records; else the former stay as they were, and of the
+ * latter a window behind the restart is not known. rejudge_gaps() calls it. Returns 0 or BEZEL_ENOMEM.
  */
 int rejudge_windows(const char *run, struct summary *s, const struct experiment *e) BEZEL_MUST_CHECK;
 
@@ -74,8 +75,9 @@ const char *rejudge_why_not(const struct summary *s, const struct experiment *e,
 bool rejudge_recorded(const struct summary *s, const struct experiment *e, uint32_t limit, uint32_t node,
                       int64_t *begin, int64_t *end);
 
-/** Removes the gaps and violations of `limit`; rejudge_drop(): its rows as well. */
+/** Removes the gaps and violations of `limit`, or the latter alone; rejudge_drop(): its rows as well. */
 void rejudge_forget(struct summary *s, uint32_t limit);
+void rejudge_forget_violations(struct summary *s, uint32_t limit);
 void rejudge_drop(struct summary *s, uint32_t limit);
 
 /** Adds a row of a limit, and the gap that is all of its time. Returns 0 or BEZEL_ENOMEM. */

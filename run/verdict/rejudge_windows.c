@@ -6,6 +6,9 @@
  * value that was judged. Where an ended run has all records, they are judged again: windows that follow one another at
  * the end of each, and those that slide at INSTANTS in each. So are limits whose `for` is shorter than BRIEF times
  * between instants, where some instant found them broken: at INSTANTS in each `for`.
+ *
+ * A bezeld that was started again begins with empty windows: for the length of one it has no value, or one without what
+ * came before. Limits that it judged are judged again, all of their time.
  */
 #include "run/verdict/rejudge.h"
 
@@ -39,6 +42,16 @@ static bool is_brief(const struct summary *s, const struct experiment *e, uint32
     const struct experiment_limit *l = &e->limits[i];
     const struct experiment_metric *m = &e->metrics[l->metric];
     return l->persistence > 0 && l->persistence / BRIEF < e->adapt.every && !m->tumbles && is_in_question(s, e, i);
+}
+
+/* Whether windows of limit `i`, on records of a node, were cut as its bezeld was started again. */
+static bool is_cut(const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    bool is = false;
+    for (size_t g = 0; g < s->gap_count && l->kind == LIMIT_EXPECT && !l->global; g++)
+        is = is || (s->gaps[g].limit == i && s->gaps[g].restarted);
+    return is && l->metric != LIMIT_ON_SENSOR_CPU && e->metrics[l->metric].aspect;
 }
 
 /*
@@ -87,7 +100,7 @@ static struct history_gap gap_of(const struct summary *s, const struct experimen
                             .end = l->at,
                             .sparse = e->metrics[e->limits[l->limit].metric].window < e->adapt.every,
                             .worst = NAN};
-    g.brief = !g.sparse;
+    g.brief = !g.sparse && is_short(s, e, g.limit);
     if (rejudge_recorded(s, e, g.limit, g.node, &first, &last))
         g.begin = saturate_least(g.begin, first);
     bool too_long = saturate_sub(g.end, g.begin) / step > INSTANTS_MOST;
@@ -104,10 +117,17 @@ static bool is_judged(const struct summary *found, uint32_t i)
     return all;
 }
 
-/* Puts what was found of limit `i` in the place of what was judged of it. */
+/*
+ * Puts what was found of limit `i` in the place of what was judged of it. Gaps in which bezeld was away stay, and
+ * say when that was.
+ */
 static int replace(struct summary *s, const struct experiment *e, uint32_t i, const struct summary *found)
 {
-    rejudge_forget(s, i);
+    bool away = !is_short(s, e, i);
+    if (away)
+        rejudge_forget_violations(s, i);
+    else
+        rejudge_forget(s, i);
     if (!grow_to(&s->gaps, s->gap_count + found->gap_count, sizeof *s->gaps))
         return BEZEL_ENOMEM;
     for (size_t k = 0; k < found->gap_count; k++) {
@@ -118,8 +138,37 @@ static int replace(struct summary *s, const struct experiment *e, uint32_t i, co
         l->unknown = l->unjudged = saturate_sub(g->end, g->begin);
         l->settling = l->held = l->violated = l->last_violated = 0;
         l->worst = NAN;
-        s->gaps[s->gap_count++] = *g;
+        if (!away)
+            s->gaps[s->gap_count++] = *g;
         rejudge_take_gap(s, e, g);
+    }
+    return 0;
+}
+
+/* Nothing tells what limit `i` was in the first window behind a restart: what was held there is not known. */
+static int doubt(struct summary *s, const struct experiment *e, uint32_t i, const char *why)
+{
+    size_t count = s->gap_count;
+    if (!grow_to(&s->gaps, 2 * count, sizeof *s->gaps))
+        return BEZEL_ENOMEM;
+    for (size_t k = 0; k < count; k++) {
+        struct history_gap g = s->gaps[k];
+        struct builtin_limit *l = g.limit == i && g.restarted ? verdict_row_at(s, g.node, i, g.end) : NULL;
+        int64_t end = saturate_add(g.end, experiment_limit_window(e, &e->limits[i]));
+        if (!l || g.end >= l->at)
+            continue;
+        g = (struct history_gap){.node = g.node,
+                                 .limit = i,
+                                 .begin = g.end,
+                                 .end = saturate_least(end, l->at),
+                                 .restarted = true,
+                                 .worst = NAN,
+                                 .why = why};
+        int64_t held = saturate_least(l->held, g.end - g.begin);
+        l->held -= held;
+        l->unknown = saturate_add(l->unknown, held);
+        l->unjudged = saturate_least(l->unknown, saturate_add(l->unjudged, g.end - g.begin));
+        s->gaps[s->gap_count++] = g;
     }
     return 0;
 }
@@ -130,8 +179,13 @@ static int take(struct summary *s, const struct experiment *e, const struct summ
     int err = 0;
     for (uint32_t i = 0; i < e->limit_count && !err; i++) {
         bool any = false;
-        for (size_t g = 0; g < judged->gap_count; g++)
+        const char *why = NULL;
+        for (size_t g = 0; g < judged->gap_count; g++) {
             any = any || judged->gaps[g].limit == i;
+            why = judged->gaps[g].limit == i && judged->gaps[g].why ? judged->gaps[g].why : why;
+        }
+        if (any && !is_judged(judged, i) && is_cut(s, e, i))
+            err = doubt(s, e, i, why);
         if (!any || !is_judged(judged, i))
             continue;
         err = replace(s, e, i, judged);
@@ -174,7 +228,7 @@ int rejudge_windows(const char *run, struct summary *s, const struct experiment 
     int64_t *steps = calloc(e->limit_count + 1, sizeof *steps); /* 0: it is not judged again */
     int err = steps ? 0 : BEZEL_ENOMEM;
     for (uint32_t i = 0; i < e->limit_count && !err; i++)
-        steps[i] = is_short(s, e, i) ? step_of(s, e, i) : 0;
+        steps[i] = is_short(s, e, i) ? step_of(s, e, i) : is_cut(s, e, i) ? e->adapt.every : 0;
     for (uint32_t i = 0; i < e->limit_count && !err; i++) {
         bool first = steps[i] > 0;
         for (uint32_t k = 0; k < i; k++)

@@ -100,6 +100,35 @@ TEST_WITH(start, end, parts_are_joined_as_their_metric_is_made)
     assert_true(joined(METRIC_STORING_MAX, known(5, 0), known(9, 0), known(7, 0)) == 9);
 }
 
+/* Of the rate of three nodes, by the second life of node 1 (and 2), `after` its first message. */
+static struct aggregate_value rate_by_second_life(int64_t after, struct message_partial part)
+{
+    static const uint32_t nodes[] = {1, 2};
+    now += after;
+    (void)hear(0, known(10, 0));
+    for (int i = 0; i < 2; i++) {
+        struct message_partials parts = {
+            .life = 2, .at = (uint64_t)now, .step = ++instant, .count = 1, .list = {nodes[i] == 1 ? part : nothing}};
+        assert_true(aggregate_receive(w, nodes[i], &parts, now));
+    }
+    return aggregate_join(w, 0, (struct bitset){{7}});
+}
+
+TEST_WITH(start, end, what_a_bezeld_adds_that_was_started_again_is_open_for_a_window)
+{
+    metrics[METRIC_RATE].aspect = (char *)"tick";
+    limits[0].compare = COMPARE_AT_LEAST;
+    assert_true(joined(METRIC_RATE, known(10, 0), known(20, 0), nothing) == 30);
+    struct aggregate_value v = rate_by_second_life(CLOCK_S, nothing); /* it has not found its processes */
+    assert_true(!v.known && v.open);
+    v = rate_by_second_life(CLOCK_S / 2, known(5, 0));
+    assert_true(!v.known && v.open);
+    v = rate_by_second_life(CLOCK_S / 4, known(11, 0)); /* with that alone the bound is reached */
+    assert_true(v.known && v.value == 21);
+    v = rate_by_second_life(CLOCK_S, nothing);
+    assert_true(v.known && v.value == 10);
+}
+
 TEST_WITH(start, end, shares_of_nothing_are_what_they_can_be)
 {
     assert_true(isnan(joined(METRIC_LOST, known(0, 0), known(0, 0), known(0, 0))));
