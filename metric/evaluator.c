@@ -373,13 +373,14 @@ void evaluator_take(struct evaluator *e, int64_t now)
     e->least = e->rate ? least_of(e, now) : e->least;
 }
 
-double evaluator_for(const struct evaluator *e, bool any)
+double evaluator_for(const struct evaluator *e, bool any, double *resolution)
 {
     double value = e->value;
+    *resolution = e->resolution;
     if (e->rate && e->metric->kind == METRIC_COUNT)
         return any ? value : e->lowest;
     if (e->rate)
-        (void)rate_limit(e->rate, e->at, any, &value);
+        (void)rate_limit(e->rate, e->at, any, &value, resolution);
     return value;
 }
 
@@ -461,8 +462,7 @@ void evaluator_partial(struct evaluator *e, int64_t now, bool at_most, bool any,
         partial_of_statistic(e, now, partial);
     else if (e->known || (at_most && e->below)) {
         partial->state = PARTIAL_KNOWN;
-        partial->value = evaluator_for(e, any);
-        partial->unsure = e->resolution;
+        partial->value = evaluator_for(e, any, &partial->unsure);
     } else
         partial->value = e->least;
 }

@@ -103,9 +103,9 @@ void evaluator_take(struct evaluator *e, int64_t now);
 
 /**
  * Its value where known. Of numbers of records and rates: with `any` the largest of a window that ended since the
- * reading before, else that of the last one.
+ * reading before, else that of the last one. *resolution: the half-width of its uncertainty.
  */
-double evaluator_for(const struct evaluator *e, bool any);
+double evaluator_for(const struct evaluator *e, bool any, double *resolution);
 
 /**
  * Of a metric of two others: its value, from those of the operands `a` and `b`, which are up to date; unknown where one

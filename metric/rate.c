@@ -45,8 +45,9 @@ struct rate {
     bool is_chosen;          /* of some of the records: rate_new() */
     bool tumbles;
     bool started;
-    uint64_t nothing; /* the counter before the first record: 0, or what it was at rate_begin() */
-    int64_t since;    /* the first reading that found the counter above that */
+    int64_t slid_before, slid; /* up to when all records had come at the reading before, and at the last one */
+    uint64_t nothing;          /* the counter before the first record: 0, or what it was at rate_begin() */
+    int64_t since;             /* the first reading that found the counter above that */
     uint64_t marks;
     struct rate_mark open; /* records after the newest mark; its end and attempts are not known yet */
     struct rate_mark mark[RATE_MARKS];
@@ -107,6 +108,7 @@ void rate_reset(struct rate *r)
 {
     r->started = false;
     r->nothing = 0;
+    r->slid = r->slid_before = 0;
     r->marks = 0;
     r->open.came = r->open.own.records = 0;
     if (r->parts)
@@ -234,28 +236,6 @@ static bool rate_mark_due(const struct rate *r, int64_t now)
                             rate_is_edge(r, before, newest));
 }
 
-void rate_count(struct rate *r, uint64_t attempts, int64_t now)
-{
-    if (r->marks > 0 && attempts < rate_newest(r)->attempts)
-        rate_reset(r);
-    if (r->marks > 0 && now < rate_newest(r)->end)
-        now = rate_newest(r)->end;
-    if (rate_mark_due(r, now)) {
-        r->marks++;
-        rate_newest(r)->came = rate_newest(r)->own.records = 0;
-    }
-    struct rate_mark *m = rate_newest(r);
-    m->end = now;
-    m->attempts = attempts;
-    m->came += r->open.came;
-    rate_add(&m->own, r->open.own.records, r->open.own.first, r->open.own.last);
-    r->open.came = r->open.own.records = 0;
-    if (!r->started && attempts > r->nothing) {
-        r->started = true;
-        r->since = now;
-    }
-}
-
 static uint64_t rate_missing(const struct rate *r, uint64_t number)
 {
     uint64_t grown = rate_at(r, number)->attempts - rate_at(r, number - 1)->attempts;
@@ -365,18 +345,51 @@ static bool rate_is_old(const struct rate *r, int64_t newest, int64_t end)
     return newest - end > (r->is_chosen ? r->window / 2 : r->window);
 }
 
+/* Moves the latest window, of those that slide, back to the latest one of which all records came. False: of none. */
+static bool rate_go_back(const struct rate *r, struct rate_span *span)
+{
+    while ((int64_t)span->missing > 0) {
+        span->missing -= rate_missing(r, span->to--);
+        if (!rate_widen(r, span))
+            return false;
+    }
+    return true;
+}
+
 /* Moves the latest window back to the latest one of which all records came. False: it ended too long ago. */
 static bool rate_complete(const struct rate *r, struct rate_span *span)
 {
     int64_t newest = rate_at(r, span->to)->end;
     if (r->tumbles)
         return (int64_t)span->missing <= 0 || (rate_before(r, span->from, span) && (int64_t)span->missing <= 0);
-    while ((int64_t)span->missing > 0) {
-        span->missing -= rate_missing(r, span->to--);
-        if (rate_is_old(r, newest, rate_at(r, span->to)->end) || !rate_widen(r, span))
-            return false;
+    return rate_go_back(r, span) && !rate_is_old(r, newest, rate_at(r, span->to)->end);
+}
+
+void rate_count(struct rate *r, uint64_t attempts, int64_t now)
+{
+    if (r->marks > 0 && attempts < rate_newest(r)->attempts)
+        rate_reset(r);
+    if (r->marks > 0 && now < rate_newest(r)->end)
+        now = rate_newest(r)->end;
+    if (r->marks > 0 && now > rate_newest(r)->end)
+        r->slid_before = r->slid;
+    if (rate_mark_due(r, now)) {
+        r->marks++;
+        rate_newest(r)->came = rate_newest(r)->own.records = 0;
     }
-    return true;
+    struct rate_mark *m = rate_newest(r);
+    m->end = now;
+    m->attempts = attempts;
+    m->came += r->open.came;
+    rate_add(&m->own, r->open.own.records, r->open.own.first, r->open.own.last);
+    r->open.came = r->open.own.records = 0;
+    if (!r->started && attempts > r->nothing) {
+        r->started = true;
+        r->since = now;
+    }
+    struct rate_span span = {.from = r->marks - 1, .to = r->marks - 1};
+    if (r->parts && rate_widen(r, &span) && rate_go_back(r, &span))
+        r->slid = rate_at(r, span.to)->end;
 }
 
 static uint64_t rate_counted(const struct rate *r, const struct rate_span *s)
@@ -521,12 +534,12 @@ static bool rate_slide(const struct rate *r, int64_t from, int64_t until, struct
 }
 
 /*
- * The same of those that ended since the reading before the end of a window of which all records came; where these are
- * not all known, of those in that window.
+ * The same of those that ended since `since`, a reading, until the end of a window of which all records came; where
+ * these are not all known, of those in that window.
  */
-static bool rate_slide_since(const struct rate *r, const struct rate_span *span, struct rate_slid *s)
+static bool rate_slide_since(const struct rate *r, const struct rate_span *span, int64_t since, struct rate_slid *s)
 {
-    int64_t length = rate_part_length(r), since = rate_at(r, span->to - 1)->end;
+    int64_t length = rate_part_length(r);
     int64_t until = (rate_at(r, span->to)->end + 1) / length, from = since / length - RATE_FINE + 1, begin;
     struct rate_span wide = *span;
     while (since - rate_at(r, wide.from)->end < r->window && wide.from > rate_oldest(r))
@@ -534,26 +547,41 @@ static bool rate_slide_since(const struct rate *r, const struct rate_span *span,
     wide = (int64_t)wide.missing > 0 ? *span : wide;
     begin = rate_at(r, wide.from)->end / length + !rate_is_begin(r, &wide); /* of that part not all may have come */
     from = begin > from ? begin : from;
-    return rate_slide(r, from > until - RATE_PARTS ? from : until - RATE_PARTS, until, s) &&
+    int64_t kept = rate_at(r, r->marks - 1)->end / length - RATE_PARTS + 1;
+    return rate_slide(r, from > kept ? from : kept, until, s) &&
            s->number <= rate_sum(r, &wide).records; /* else a writer invents times */
 }
 
-bool rate_limit(const struct rate *r, int64_t now, bool at_most, double *per_second)
+/* The same of those since the reading before, or since all records had come at that. False: no more have come. */
+static bool rate_slide_new(const struct rate *r, struct rate_slid *s)
+{
+    struct rate_span span = {.from = r->marks - 1, .to = r->marks - 1};
+    if (!r->parts || !rate_widen(r, &span) || !rate_go_back(r, &span) || rate_at(r, span.to)->end <= r->slid_before)
+        return false;
+    int64_t before = rate_at(r, span.to - 1)->end;
+    return rate_slide_since(r, &span, before < r->slid_before ? before : r->slid_before, s);
+}
+
+bool rate_limit(const struct rate *r, int64_t now, bool at_most, double *per_second, double *resolution)
 {
     struct rate_span span;
     struct rate_slid slid;
-    double resolution;
-    if (!rate_find(r, now, &span, per_second, &resolution))
+    if (!rate_find(r, now, &span, per_second, resolution))
         return false;
     bool longer = rate_length(r, &span) > r->window + r->grain; /* than a window, which may have had less */
-    if (!r->parts || resolution > 0 || !(at_most || longer) || !rate_slide_since(r, &span, &slid))
+    bool exact = *resolution <= 0;
+    if (at_most ? !rate_slide_new(r, &slid)
+                : !r->parts || !exact || !longer || !rate_slide_since(r, &span, rate_at(r, span.to - 1)->end, &slid))
         return true;
     int64_t length = rate_part_length(r), begin = rate_at(r, span.from)->end / length,
             end = at_most ? slid.until : rate_at(r, span.to)->end / length + 2;
     begin = at_most && slid.from > begin ? slid.from : begin;
-    bool has_all = longer && rate_records_in(r, begin, end) >= rate_sum(r, &span).records; /* no writer invents times */
-    if (has_all || (at_most && slid.highest > *per_second))
+    bool has_all =
+        exact && longer && rate_records_in(r, begin, end) >= rate_sum(r, &span).records; /* no invented time */
+    if (has_all || (at_most && slid.highest > *per_second - *resolution)) {
         *per_second = at_most ? slid.highest : slid.last;
+        *resolution = 0;
+    }
     return true;
 }
 
@@ -568,7 +596,7 @@ bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all, 
     outside = r->parts ? rate_outside(r, &span, came) : 0;
     *n = most - (outside < most ? outside : most); /* more than there are: a writer invents times */
     struct rate_slid slid;
-    if (r->parts && (int64_t)span.missing <= 0 && rate_slide_since(r, &span, &slid) && slid.number > *n)
+    if (rate_slide_new(r, &slid) && slid.number > *n)
         *n = slid.number;
     *lowest = r->parts ? rate_lowest(r, span) : *all;
     return true;

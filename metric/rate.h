@@ -91,22 +91,23 @@ void rate_count(struct rate *r, uint64_t attempts, int64_t now);
 bool rate_value(const struct rate *r, int64_t now, double *per_second, double *resolution);
 
 /**
- * The same for a limit from above (`at_most`), or below, with rate_refine() and where records give it: the largest rate
- * of all windows that ended since the reading before, or that of the last window. These are `window` long, to a part in
- * RATE_FINE, and consist of whole parts. In all other cases it is as rate_value(), and so it is for a limit from below
- * where that is longer by no more than window / RATE_GRAINS; for one from above it is no less than that, unless that is
- * longer and its records are all in the parts, and where records are missing before its window, it is of the parts of
- * this. Of more than EXPERIMENT_WINDOWS_TIMED windows before a reading nothing is known.
+ * The same for a limit from above (`at_most`), or below, with rate_refine(): the largest rate of all windows of which
+ * all records have come since the reading before, or, where records give the rate, that of the last one. These are
+ * `window` long, to a part in RATE_FINE, and consist of whole parts. In all other cases it is as rate_value(), and so
+ * it is for a limit from below where that is longer by no more than window / RATE_GRAINS; for one from above it is no
+ * less than that, to *resolution, unless that is longer and its records are all in the parts, and where records are
+ * missing before its window, it is of the parts of this. Of more than EXPERIMENT_WINDOWS_TIMED windows before a reading
+ * nothing is known.
  */
-bool rate_limit(const struct rate *r, int64_t now, bool at_most, double *per_second);
+bool rate_limit(const struct rate *r, int64_t now, bool at_most, double *per_second, double *resolution);
 
 /**
  * The number of records in the latest window; of chosen ones, in the latest of which all records came. That reaches
  * back to a reading, so it is longer than `window`. With rate_refine() it is the most of any part of it that is
- * `window` long, to 2 / RATE_FINE of that, and where all records came of any window that ended since the reading
- * before: no time goes unobserved, and no record counts that is further away. Records whose times are not known, as
- * they are late or lost, count all the same. False, and nothing written, where the rate is unknown. *all: the number in
- * all of the latest window, as far as it reaches back. *lowest: with rate_refine() of the part of it that is its last
+ * `window` long, to 2 / RATE_FINE of that, and of any window of which all records have come since the reading before:
+ * no time goes unobserved, and no record counts that is further away. Records whose times are not known, as they are
+ * late or lost, count all the same. False, and nothing written, where the rate is unknown. *all: the number in all of
+ * the latest window, as far as it reaches back. *lowest: with rate_refine() of the part of it that is its last
  * `window`, to 3 / RATE_FINE of that; else as *all.
  */
 bool rate_number(const struct rate *r, int64_t now, uint64_t *n, uint64_t *all, uint64_t *lowest);

@@ -337,7 +337,8 @@ static double agent_left(struct agent *agent, int metric, const struct agent_sou
         return 0;
     evaluator_count(r, s->attempts, s->grown_at);
     evaluator_take(r, s->grown_at);
-    return r->known ? evaluator_for(r, true) - r->resolution : r->least;
+    double resolution, value = evaluator_for(r, true, &resolution);
+    return r->known ? value - resolution : r->least;
 }
 
 /* The last process with an aspect ended, having gone on behind the latest step or not: the node's values of it start

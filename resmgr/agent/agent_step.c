@@ -175,10 +175,10 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
     bool known =
         r->known || (at_most ? r->below : r->above) || agent_breaks_early(agent, &agent->experiment->limits[limit], r);
     struct limit_judge_value v = {.known = known && !misses && (!of_node || agent_is_anew(agent, metric, now)),
-                                  .value = evaluator_for(r, agent_takes_any(agent, limit)),
-                                  .resolution = r->resolution,
                                   .least = of_node ? agent_at_least(agent, metric, now) : r->least};
-    v.was_broken = at_most && evaluator_for(r, true) - r->resolution > agent->experiment->limits[limit].bound;
+    v.value = evaluator_for(r, true, &v.resolution);
+    v.was_broken = at_most && v.value - v.resolution > agent->experiment->limits[limit].bound;
+    v.value = evaluator_for(r, agent_takes_any(agent, limit), &v.resolution);
     v.open = !v.known && (r->open || agent_is_blind(agent, p, metric) || (misses && agent_is_watched(agent, metric)));
     if (v.open && is_number && !at_most && agent->experiment->limits[limit].bound <= 0) {
         v.known = true; /* no number of records is below 0 */

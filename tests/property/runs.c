@@ -315,12 +315,12 @@ TEST(records_without_the_field_are_left_out)
 
 static void compare_rates(struct rate *const by[WAYS], int64_t now)
 {
-    double value[WAYS] = {0}, resolution[WAYS] = {0}, most[WAYS] = {0}, least[WAYS] = {0};
+    double value[WAYS] = {0}, resolution[WAYS] = {0}, most[WAYS] = {0}, least[WAYS] = {0}, any;
     bool known[WAYS];
     for (int i = 0; i < WAYS; i++) {
         known[i] = rate_value(by[i], now, &value[i], &resolution[i]);
-        assert_int_equal(rate_limit(by[i], now, true, &most[i]), known[i]);
-        assert_int_equal(rate_limit(by[i], now, false, &least[i]), known[i]);
+        assert_int_equal(rate_limit(by[i], now, true, &most[i], &any), known[i]);
+        assert_int_equal(rate_limit(by[i], now, false, &least[i], &any), known[i]);
     }
     for (int i = 1; i < WAYS; i++) {
         assert_true(known[i] == known[0] && same_bits(value[i], value[0]) && same_bits(resolution[i], resolution[0]));

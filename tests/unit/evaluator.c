@@ -551,8 +551,9 @@ TEST(a_burst_around_an_instant_is_in_the_last_window_of_one)
             evaluator_records(&e, ONE_RECORD(i ? at - EVERY + k + 1 : at - 6 + k, 0, NULL), NULL, NULL, at);
         evaluator_count(&e, (uint64_t)(6 + 6 * i), at);
         evaluator_take(&e, at);
-        assert_float_equal(evaluator_for(&e, true), any[i], 0);
-        assert_float_equal(evaluator_for(&e, false), last[i], 0);
+        double resolution;
+        assert_float_equal(evaluator_for(&e, true, &resolution), any[i], 0);
+        assert_float_equal(evaluator_for(&e, false, &resolution), last[i], 0);
     }
     evaluator_end(&e);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "metric/rate.h"
 #include "base/clock.h"
+#include "config/experiment.h"
 #include "tests/lib/one_record.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/test.h"
@@ -388,6 +389,7 @@ static struct history {
     int64_t arrival[ARRIVALS];
     int64_t told[ARRIVALS];
     int64_t next;
+    int64_t slid_before, slid; /* up to when all records had come at the reading before, and at the last one */
 } past;
 
 /* Whether a window has passed from one reading to another. */
@@ -428,7 +430,7 @@ static double defined_rate(const int64_t *times, int n, int64_t start, int64_t e
 }
 
 static struct {
-    int64_t start, end, before; /* before: the reading before the end */
+    int64_t start, end, before; /* before: the reading before the end, or an earlier one */
     int64_t wide;               /* all records are known since then, too; before `before` by a window, where they are */
     int n;
     int64_t inside[ARRIVALS]; /* since `wide`, in order */
@@ -445,12 +447,12 @@ static int records_inside(int64_t start, int64_t end)
     return n;
 }
 
-static void complete_window(int start, int end)
+static void complete_window(int start, int end, int64_t before)
 {
     int wide = start;
     complete.start = past.read_at[start];
     complete.end = past.read_at[end];
-    complete.before = past.read_at[end - 1];
+    complete.before = before < past.read_at[end - 1] ? before : past.read_at[end - 1];
     while (wide > 0 && complete.before - past.read_at[wide] < past.window)
         wide--;
     int n = records_inside(past.read_at[wide], complete.end);
@@ -480,7 +482,7 @@ static bool defined_value(double *value, double *resolution)
             *value = exact;
             *resolution = 0;
         }
-        complete_window(start, end);
+        complete_window(start, end, INT64_MAX);
         break;
     }
     return true;
@@ -497,33 +499,65 @@ static double rate_inside(int64_t start, int64_t length)
     return defined_rate(complete.inside + from, until - from, start, start + length);
 }
 
-/*
- * The largest of the rates of windows of whole parts that ended since the reading before the last one, or of those in
- * the window that rate_value() is of; and that of the last one.
- */
-static void expect_extremes(const struct rate *r, int64_t now, double value, bool exact)
+/* Sets the latest window of which all records came, for what came since the reading before. False: nothing did. */
+static bool complete_anew(void)
+{
+    past.slid_before = past.slid;
+    for (int end = past.readings - 1, start; (start = window_start(end)) >= 0; end--)
+        if ((uint64_t)records_inside(past.read_at[start], past.read_at[end]) >=
+            past.counted[end] - past.counted[start]) {
+            past.slid = past.read_at[end];
+            complete_window(start, end, past.slid_before);
+            return past.slid > past.slid_before;
+        }
+    return false;
+}
+
+/* The first window, by its part, of those that ended since complete.before. */
+static int64_t first_part(void)
+{
+    int64_t part = past.window / RATE_FINE;
+    bool begins = complete.wide == past.read_at[0] && past.counted[0] == 0;
+    int64_t first = complete.wide / part + !begins, since = complete.before / part - RATE_FINE + 1,
+            kept = past.read_at[past.readings - 1] / part - EXPERIMENT_WINDOWS_TIMED * RATE_FINE + 1;
+    first = first > since ? first : since;
+    return first > kept ? first : kept;
+}
+
+/* The rate of the last window of whole parts, where the one that rate_value() is of is longer. */
+static void expect_lowest(const struct rate *r, int64_t now, double value, bool exact)
 {
     int64_t part = past.window / RATE_FINE, end = (complete.end + 1) / part * part;
-    double most = value, last = value, highest, lowest, at_end = 0, slid = 0;
     bool longer = complete.end - complete.start > past.window + past.window / RATE_GRAINS;
-    bool begins = complete.wide == past.read_at[0] && past.counted[0] == 0;
-    int64_t first = complete.wide / part + !begins, since = complete.before / part - RATE_FINE + 1;
-    int64_t from = first > since ? first : since, start = complete.start / part;
+    double last = value, lowest, resolution;
+    for (int64_t at = first_part() * part; exact && longer && at + RATE_FINE * part <= end; at += part)
+        last = rate_inside(at, RATE_FINE * part);
+    assert_true(rate_limit(r, now, false, &lowest, &resolution) && (resolution <= 0) == exact);
+    assert_true(fabs(lowest - last) <= 1e-9 * (1 + last));
+}
+
+/* The largest of the rates of windows of whole parts that ended since all records had come at the reading before. */
+static void expect_highest(const struct rate *r, int64_t now, double value, double resolution)
+{
+    double most = value, slid = -1, highest, half;
+    bool anew = complete_anew();
+    int64_t part = past.window / RATE_FINE, end = (complete.end + 1) / part * part, from = first_part(),
+            start = complete.start / part;
+    bool longer = complete.end - complete.start > past.window + past.window / RATE_GRAINS;
     int of_span = 0, of_parts = 0;
-    bool considered = false;
-    for (int64_t at = from * part; exact && at + RATE_FINE * part <= end; at += part) {
-        slid = fmax(slid, at_end = rate_inside(at, RATE_FINE * part));
-        last = longer ? at_end : last;
-        considered = true;
-    }
+    for (int64_t at = from * part; anew && at + RATE_FINE * part <= end; at += part)
+        slid = fmax(slid, rate_inside(at, RATE_FINE * part));
     for (int i = 0; i < complete.n; i++) {
         of_span += complete.inside[i] > complete.start;
         of_parts += complete.inside[i] >= (from > start ? from : start) * part && complete.inside[i] < end;
     }
-    if (considered) /* the span is none of its windows, unless it has records that are in no other */
-        most = longer && of_parts >= of_span ? slid : fmax(value, slid);
-    assert_true(rate_limit(r, now, true, &highest) && rate_limit(r, now, false, &lowest));
-    assert_true(fabs(highest - most) <= 1e-9 * (1 + most) && fabs(lowest - last) <= 1e-9 * (1 + last));
+    /* The span is none of its windows, unless it has records that are in no other. */
+    if (slid > value - resolution || (slid >= 0 && resolution <= 0 && longer && of_parts >= of_span)) {
+        most = slid;
+        resolution = 0;
+    }
+    assert_true(rate_limit(r, now, true, &highest, &half));
+    assert_true(fabs(highest - most) <= 1e-9 * (1 + most) && fabs(half - resolution) <= 1e-9 * (1 + resolution));
 }
 
 /* Arrivals in (from, to]: regular, Poisson, bursts at one instant, or none; now and then one at the reading itself. */
@@ -567,7 +601,8 @@ static void compare_with_definition(const struct rate *r, int64_t now)
         return;
     assert_true(fabs(value - should) <= 1e-9 * (1 + should));
     assert_true(fabs(resolution - should_resolution) <= 1e-9 * (1 + should_resolution));
-    expect_extremes(r, now, value, resolution == 0);
+    expect_lowest(r, now, value, resolution == 0);
+    expect_highest(r, now, value, resolution);
     /* Whatever was collected: never further from the truth than one record a window. */
     int from = window_start(past.readings - 1);
     double w = (double)(now - past.read_at[from]) / 1e9;

@@ -23,6 +23,12 @@ static void rate_record(struct rate *r, int64_t timestamp)
 
 enum { PLAN_MOST = 4096 };
 
+static int by_time(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
 /* The most of `n` times, in order, that lie within `window`, of those in (from, to]. */
 static uint64_t most_within(const int64_t *times, int n, int64_t from, int64_t to, int64_t window)
 {
@@ -112,7 +118,8 @@ static void read_extremes(struct rate *r, const int64_t *times, int made, int *c
         rate_record(r, times[*came]);
     rate_count(r, (uint64_t)made, now);
     extremes[0] = extremes[1] = NAN;
-    (void)(rate_limit(r, now, true, &extremes[0]) && rate_limit(r, now, false, &extremes[1]));
+    double resolution;
+    (void)(rate_limit(r, now, true, &extremes[0], &resolution) && rate_limit(r, now, false, &extremes[1], &resolution));
 }
 
 /*
@@ -214,14 +221,14 @@ static double highest_of_two(int64_t window, int64_t from, int64_t until)
 {
     const int64_t bursts[] = {from * CLOCK_MS, until * CLOCK_MS};
     struct rate *r = fresh(window * CLOCK_MS);
-    double value, most = 0;
+    double value, resolution, most = 0;
     uint64_t made = 0;
     assert_int_equal(rate_refine(r, false), 0);
     for (int64_t now = 0; now < 3 * CLOCK_S; now += 100 * CLOCK_MS) {
         for (; made < 20 && bursts[made / 10] < now; made++)
             rate_record(r, bursts[made / 10] + (int64_t)(made % 10));
         rate_count(r, made, now);
-        if (rate_limit(r, now, true, &value))
+        if (rate_limit(r, now, true, &value, &resolution))
             most = fmax(most, value);
     }
     rate_free(r);
@@ -234,4 +241,66 @@ TEST(a_span_that_is_longer_than_the_window_is_none)
     assert_float_equal(highest_of_two(250, 1010, 1285), 44, 1e-6);
     assert_float_equal(highest_of_two(300, 1, 330), 11 / 0.3, 1e-6);
     assert_float_equal(highest_of_two(250, 1010, 1240), 19 / 0.23, 1e-2);
+}
+
+/* A steady source or none, and bursts: in `times`, in order; their number. */
+static int draw_bursts(uint64_t *seed, int64_t *times)
+{
+    int n = 0, bursts = 1 + (int)(seed_next(seed) % 8);
+    int64_t every = (2 + (int64_t)(seed_next(seed) % 30)) * CLOCK_MS;
+    for (int64_t at = every; at < 3 * CLOCK_S && seed_next(seed) % 8 > 0; at += every)
+        times[n++] = at;
+    for (int b = 0; b < bursts; b++) {
+        int64_t at = (int64_t)(seed_next(seed) % (2500 * CLOCK_MS)),
+                gap = 1 + (int64_t)(seed_next(seed) % (4 * CLOCK_MS));
+        for (int i = (int)(seed_next(seed) % 30); i >= 0; i--, at += gap)
+            times[n++] = at;
+    }
+    qsort(times, (size_t)n, sizeof *times, by_time);
+    return n;
+}
+
+/* What is surely the highest at any instant, where records come in polls, and the counter is fresh. */
+static double highest_in_polls(const int64_t *times, int n, int64_t window, int64_t every, int64_t poll, bool number)
+{
+    struct rate *r = fresh(window);
+    double value, resolution, most = 0;
+    uint64_t count, all, lowest;
+    int made = 0, came = 0;
+    int64_t polled = poll;
+    assert_int_equal(rate_refine(r, number), 0);
+    rate_count(r, 0, 0);
+    for (int64_t now = every; now <= 4 * CLOCK_S; now += every) {
+        for (; polled <= now; polled += poll)
+            for (; came < n && times[came] <= polled; came++)
+                rate_record(r, times[came]);
+        for (; made < n && times[made] <= now; made++)
+            ;
+        rate_count(r, (uint64_t)made, now);
+        if (number && rate_number(r, now, &count, &all, &lowest))
+            most = fmax(most, (double)count);
+        else if (!number && rate_limit(r, now, true, &value, &resolution))
+            most = fmax(most, value - resolution);
+    }
+    rate_free(r);
+    return most;
+}
+
+/* Whatever a poll brings late, and however much was made meanwhile: each window is looked at once all of it has come.
+ */
+TEST(no_window_is_missed_however_late_its_records_come)
+{
+    static int64_t times[PLAN_MOST];
+    uint64_t seed = seed_start();
+    for (int turn = 0; turn < 400; turn++) {
+        int64_t every = (int64_t[]){100, 200, 500}[turn % 3] * CLOCK_MS,
+                window = every + (int64_t)(seed_next(&seed) % (400 * CLOCK_MS)),
+                poll = (1 + (int64_t)(seed_next(&seed) % (turn % 2 ? 5 : 120))) * CLOCK_MS;
+        int n = draw_bursts(&seed, times);
+        uint64_t most =
+            most_within(times, n, window, INT64_MAX, window - 3 * window / RATE_FINE); /* behind the first */
+        double rate = most > 0 ? (double)(most - 1) * 1e9 / (double)window : 0;
+        assert_true(highest_in_polls(times, n, window, every, poll, false) >= rate * (1 - 1e-9));
+        assert_true(highest_in_polls(times, n, window, every, poll, true) >= (double)most);
+    }
 }
