@@ -7,6 +7,7 @@
 #include "ecs/cli/commands.h"
 #include "ecs/course/fetch.h"
 #include "ecs/course/progress.h"
+#include "ecs/course/run_journal.h"
 #include "ecs/course/rundir.h"
 #include "run/rundb/rundb.h"
 #include "run/rundb/rundb_live.h"
@@ -65,7 +66,12 @@ static int fetch(const char *run, const struct experiment *e, const char *keys, 
             log_error("BEZEL-FETCH", "%s is here, but %s; its copy stays on node %s, in %s", run, result.why,
                       e->collector.node, place.directory);
         else if (err)
-            log_error("BEZEL-FETCH", "%s cannot be fetched from node %s: %s", run, e->collector.node, result.why);
+            log_error("BEZEL-FETCH", "%s cannot be fetched from node %s: %s%s%s", run, e->collector.node, result.why,
+                      run_journal_is(run)
+                          ? "; its `bezel run` was killed: while the run goes on there, take it over with: "
+                            "bezel attach "
+                          : "",
+                      run_journal_is(run) ? run : "");
     }
     remote_collector_free(&place);
     return !err                                                                    ? EXIT_OK

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "ecs/course/control_client.h"
+#include "ecs/course/run_journal.h"
 #include "ecs/course/rundir.h"
 #include "mdr/message.h"
 
@@ -73,6 +74,11 @@ int command_open_run(const struct command_target *t, const char *word, char run[
             "%s: the run goes on, and lies %s; it comes here at its end; with `store: {serve: ...}` in its file it "
             "can be seen from here meanwhile",
             run, place);
+    else if (run_journal_is(run))
+        log_error("BEZEL-RUN-AWAY",
+                  "%s: its `bezel run` was killed, and the run, which lies %s, may go on; bezel attach %s brings it to "
+                  "its end, and here; so does, once its programs there have ended: bezel fetch %s",
+                  run, place, run, run);
     else
         log_error("BEZEL-RUN-AWAY", "%s: the run is not here, it lies %s; fetch it with: bezel fetch %s", run, place,
                   run);

@@ -11,6 +11,7 @@
 #include "base/words.h"
 #include "ecs/course/inventory_file.h"
 #include "ecs/course/remote_collector.h"
+#include "ecs/course/run_journal.h"
 #include "ecs/course/rundir.h"
 #include "mdr/message.h"
 #include "views/report/report.h"
@@ -34,7 +35,12 @@ static int find_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8
     else if (err == BEZEL_EBUSY)
         log_error("BEZEL-UNREACHABLE", "%s is a copy of a run that goes on: name the folder of the run itself", run);
     else if (err == BEZEL_EUNREACH)
-        log_error("BEZEL-UNREACHABLE", "%s is not running any more: there is nothing to control", run);
+        log_error("BEZEL-UNREACHABLE", "%s is not running any more: there is nothing to control%s%s", run,
+                  run_journal_is(run)
+                      ? "; its `bezel run` was killed, and what of it goes on is taken over with: bezel "
+                        "attach "
+                      : "",
+                  run_journal_is(run) ? run : "");
     else
         log_error("BEZEL-UNREACHABLE", "%s/control does not lead to the folder of a run's sockets: %s", run,
                   ulimit_reason(err));

@@ -341,6 +341,13 @@ int run_journal_write(const struct run_journal *j, const char *run, bool lasting
     return err;
 }
 
+bool run_journal_is(const char *run)
+{
+    char path[PATH_MAX + 32];
+    name_file(run, path);
+    return access(path, F_OK) == 0;
+}
+
 void run_journal_remove(const char *run)
 {
     char path[PATH_MAX + 32];

@@ -73,6 +73,9 @@ int run_journal_read(const char *run, struct run_journal **j) BEZEL_MUST_CHECK;
  */
 int run_journal_write(const struct run_journal *j, const char *run, bool lasting, uint64_t *written) BEZEL_MUST_CHECK;
 
+/** Whether run directory `run` has one: the run goes on, or its `bezel run` was killed. */
+bool run_journal_is(const char *run);
+
 /** Removes that of run directory `run`, where there is one. */
 void run_journal_remove(const char *run);
 
