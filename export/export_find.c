@@ -24,7 +24,7 @@ struct search {
 };
 
 /* Measures stream file s->path up to its last complete packet. A packet that cannot be read ends it, with a warning. */
-static int measure(struct export_stream *s, bool served)
+static int measure(struct export_stream *s, bool served, struct trace_expired *expired)
 {
     struct trace_reader *r;
     int err = trace_reader_open(s->path, &r);
@@ -35,6 +35,7 @@ static int measure(struct export_stream *s, bool served)
     if (err)
         return err;
     r->most = MEASURE_BYTES;
+    r->expired = expired;
     while ((err = trace_reader_step(r)) > 0) {
         if (s->bytes == 0)
             s->instance = r->at.last.instance, s->begin = r->at.last.timestamp_begin;
@@ -61,7 +62,7 @@ static int add_stream(const char *path, void *context)
         return BEZEL_ENOMEM;
     struct export_stream *s = &node->streams[node->count];
     *s = (struct export_stream){.path = strdup(path)};
-    int err = s->path ? measure(s, search->served) : BEZEL_ENOMEM;
+    int err = s->path ? measure(s, search->served, &search->nodes->expired) : BEZEL_ENOMEM;
     if (!err && s->bytes > 0)
         node->count++;
     else
@@ -102,7 +103,9 @@ int export_find(const char *run, struct export_nodes *nodes)
 {
     struct search search = {.served = folder_is_held(run), .nodes = nodes};
     *nodes = (struct export_nodes){0};
-    return trace_reader_folders(run, add_found, &search);
+    int err = trace_reader_folders(run, add_found, &search);
+    export_warn_expired(nodes->expired.records, nodes->expired.packets);
+    return err;
 }
 
 void export_warn_expired(uint64_t records, uint64_t packets)

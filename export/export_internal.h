@@ -9,6 +9,7 @@
 #include "run/model/run_model.h"
 #include "run/read/record_filter.h"
 #include "run/read/record_item.h"
+#include "run/store/trace_reader.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -31,9 +32,11 @@ struct export_node {
 struct export_nodes {
     size_t count, capacity;
     struct export_node *list;
+    struct trace_expired expired; /* also of streams of which nothing is left */
 };
 
-/** Finds all streams of `run`, with their present lengths. Returns 0 or an error; export_find_free() in either case. */
+/** Finds all streams of `run`, with their present lengths. Warns of what expired from them. Returns 0 or an error;
+ * export_find_free() in either case. */
 int export_find(const char *run, struct export_nodes *nodes) BEZEL_MUST_CHECK;
 void export_find_free(struct export_nodes *nodes);
 

@@ -50,9 +50,7 @@ static int merge_all(struct merge *m, const struct model_node *model, const stru
                      const struct order_settings *order)
 {
     const struct record_filter all = RECORD_FILTER_ALL;
-    struct trace_expired expired = {0};
-    struct record_source of = {
-        .filter = &all, .buffers = order->buffers, .memory = (size_t)order->memory, .expired = &expired};
+    struct record_source of = {.filter = &all, .buffers = order->buffers, .memory = (size_t)order->memory};
     struct record_item item;
     int more = 0, err = stream_set_init(&m->set, &of);
     if (!err)
@@ -60,7 +58,6 @@ static int merge_all(struct merge *m, const struct model_node *model, const stru
     while (!err && (more = record_order_next(m->set.order, &item)) > 0)
         take(m, &item);
     stream_set_free(&m->set);
-    export_warn_expired(expired.records, expired.packets);
     return err ? err : more;
 }
 

@@ -6,6 +6,7 @@
  * killed and started again on the way. The books are exact at every look: what is kept and what expired is what was
  * stored, to the record; the oldest went first; and who reads gets exactly what is kept.
  */
+#include "export/export_internal.h"
 #include "run/levels/levels_internal.h"
 #include "run/read/run_missing.h"
 #include "run/read/run_reader.h"
@@ -303,6 +304,15 @@ static void end_slow_reader(struct scene *t)
     run_reader_close(t->slow);
 }
 
+/* An export warns of all that expired. */
+static void assert_exported(const struct scene *t)
+{
+    struct export_nodes nodes;
+    assert_int_equal(export_find(t->dir, &nodes), 0);
+    assert_int_equal(nodes.expired.records, t->expired);
+    export_find_free(&nodes);
+}
+
 /* ---- ten days ---------------------------------------------------------------------------------------------------- */
 
 static void begin_scene(struct scene *t, struct store_keep keep)
@@ -345,6 +355,7 @@ static void ten_days(struct store_keep keep)
     look(&t);
     end_slow_reader(&t);
     assert_changes_are_seen(&t);
+    assert_exported(&t);
     printf("%u turns, %u collectors: %llu of %llu records expired\n", turns, collectors, (unsigned long long)t.expired,
            (unsigned long long)fake_records(t.sensor));
     assert_true(t.expired > fake_records(t.sensor) / 2);
