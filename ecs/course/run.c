@@ -307,7 +307,7 @@ static int put_absent(const struct run *r, const struct experiment_process *p, s
     const char *dir = r->daemons.node_dirs[p->node];
     snprintf(text, sizeof text,
              "was not observed: no process that matches '%.120s' had a segment in %.120s. Did it run, does it use "
-             "libbezel, is its BEZEL_DIR the same?",
+             "libbezel, is its BEZEL_DIR the same? Is that the name of its file, by readlink /proc/PID/exe?",
              p->attach, dir[0] ? dir : "the folder of its node");
     return rundb_silent(f, r->e->nodes[p->node].name, p->name, 0, text);
 }
