@@ -169,7 +169,6 @@ int cmd_export(int argc, char **argv)
     struct wanted w = {.filter = RECORD_FILTER_ALL};
     bool merged = false;
     char run[PATH_MAX];
-    struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
     struct options o = {
         .program = "bezel export",
@@ -190,7 +189,6 @@ int cmd_export(int argc, char **argv)
          "with the units in its first line, or sqlite, the database records.db with a table for each aspect",
          .value = &w.format},
         COMMAND_FILTER(&w),
-        COMMAND_RUNS(&t),
         COMMAND_MIRROR(&m),
         {0},
     };
@@ -210,8 +208,8 @@ int cmd_export(int argc, char **argv)
         return options_misuse("a trace has all records: to choose some, add --format csv or jsonl");
     if (o.count > 0 && is_engine(o.words[0]))
         return w.format ? options_misuse("first make a run directory of it, without --format")
-                        : export_from_engine(&t, o.words[0], o.words[1]);
-    code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);
+                        : export_from_engine(&m.target, o.words[0], o.words[1]);
+    code = command_open_mirrored(&m, o.words[0], COMMAND_NOW, run);
     if (code != OPTIONS_GO_ON)
         return code;
     command_warn_mirror(run);

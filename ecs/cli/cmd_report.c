@@ -20,7 +20,6 @@ int cmd_report(int argc, char **argv)
     bool json = false, html = false, all = false;
     char run[PATH_MAX];
     const char *metrics = NULL;
-    struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
     struct options o = {.program = "bezel report",
                         .usage = "[OPTIONS] [RUN]\n[OPTIONS] ENDPOINT",
@@ -40,7 +39,6 @@ int cmd_report(int argc, char **argv)
          "compute the metrics of FILE, and judge its limits, from the records of a run that has ended, in place of its "
          "own: FILE has the sections 'metrics' and 'limits' of an experiment file; others are not read",
          .value = &metrics},
-        COMMAND_RUNS(&t),
         COMMAND_MIRROR(&m),
         {0},
     };
@@ -49,7 +47,7 @@ int cmd_report(int argc, char **argv)
         return code;
     if (json && html)
         return options_misuse("--json and --html exclude each other");
-    code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);
+    code = command_open_mirrored(&m, o.words[0], COMMAND_NOW, run);
     if (code != OPTIONS_GO_ON)
         return code;
     code = report_print(run, rundir_is_running(run), metrics,

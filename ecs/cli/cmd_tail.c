@@ -344,7 +344,7 @@ static int tail_server(struct tail *t, const char *endpoint, enum record_writer_
 int cmd_tail(int argc, char **argv)
 {
     struct tail t = {.filter = RECORD_FILTER_ALL};
-    struct command_target target = {0};
+    struct command_mirror m = {.dir = NULL};
     struct options o = {.program = "bezel tail",
                         .usage = "[OPTIONS] [RUN]\n[OPTIONS] ENDPOINT",
                         .about = about,
@@ -361,7 +361,7 @@ int cmd_tail(int argc, char **argv)
          .value = &t.format},
         COMMAND_FILTER(&t),
         {"since", 0, "DURATION", "only from so long before the newest record on: \"5 s\"", .value = &t.since},
-        COMMAND_RUNS(&target),
+        COMMAND_RUNS(&m.target),
         COMMAND_KEYS(&t.place),
         {0},
     };
@@ -376,7 +376,7 @@ int cmd_tail(int argc, char **argv)
     if (code == OPTIONS_GO_ON && (t.place.keys || t.place.key || t.place.server))
         code = options_misuse("--keys, --key and --server-key go with an ENDPOINT, such as tcp://desk:7770");
     if (code == OPTIONS_GO_ON)
-        code = command_open_mirrored(&target, &(struct command_mirror){0}, o.words[0], COMMAND_GROWS, t.run);
+        code = command_open_mirrored(&m, o.words[0], COMMAND_GROWS, t.run);
     if (code != OPTIONS_GO_ON)
         return code;
     lifetime_catch(SA_RESTART); /* with which a line that is being written is completed */

@@ -33,7 +33,6 @@ int cmd_top(int argc, char **argv)
 {
     char run[PATH_MAX];
     struct top_options top = {.run = run, .view = TOP_VIEWS, .interval = CLOCK_S};
-    struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
     struct options o = {.program = "bezel top",
                         .usage = "[OPTIONS] [RUN]\n[OPTIONS] ENDPOINT",
@@ -62,12 +61,11 @@ int cmd_top(int argc, char **argv)
          .duration = &top.span, .least = CLOCK_MS, .most = TOP_SPAN_MOST},
         {"own", 0, NULL, "the monitor's own processes, too", .flag = &top.own},
         {"ascii", 0, NULL, "draw with ASCII alone, as is done where the terminal has no UTF-8", .flag = &top.ascii},
-        COMMAND_RUNS(&t),
         COMMAND_MIRROR(&m),
         {0},
     };
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
-        code = command_open_mirrored(&t, &m, o.words[0], COMMAND_GROWS, run);
+        code = command_open_mirrored(&m, o.words[0], COMMAND_GROWS, run);
     return code == OPTIONS_GO_ON ? options_end(top_show(&top)) : code;
 }

@@ -155,7 +155,6 @@ int cmd_verify(int argc, char **argv)
 {
     bool as_json = false;
     char run[PATH_MAX];
-    struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
     struct options o = {.program = "bezel verify",
                         .usage = "[OPTIONS] [RUN]\n[OPTIONS] ENDPOINT",
@@ -164,12 +163,11 @@ int cmd_verify(int argc, char **argv)
                         .most = 1};
     const struct options_entry entries[] = {
         {"json", 'j', NULL, "print the findings as JSON (docs/DURABILITY.md)", .flag = &as_json},
-        COMMAND_RUNS(&t),
         COMMAND_MIRROR(&m),
         {0},
     };
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
-        code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);
+        code = command_open_mirrored(&m, o.words[0], COMMAND_NOW, run);
     return code == OPTIONS_GO_ON ? verify_and_print(run, as_json) : code;
 }

@@ -54,7 +54,6 @@ int cmd_view(int argc, char **argv)
 {
     struct view v = {.port = NULL};
     char run[PATH_MAX];
-    struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
     struct options o = {.program = "bezel view",
                         .usage = "[OPTIONS] [RUN]\n[OPTIONS] ENDPOINT",
@@ -80,7 +79,6 @@ int cmd_view(int argc, char **argv)
         {"speed", 0, "N",
          "with --foxglove: play a run that is over N times as fast as it was; 0: as fast as it is taken (default: 1)",
          .value = &v.speed},
-        COMMAND_RUNS(&t),
         COMMAND_MIRROR(&m),
         {0},
     };
@@ -88,6 +86,6 @@ int cmd_view(int argc, char **argv)
     if (code == OPTIONS_GO_ON)
         code = check(&v);
     if (code == OPTIONS_GO_ON)
-        code = command_open_mirrored(&t, &m, o.words[0], COMMAND_GROWS, run);
+        code = command_open_mirrored(&m, o.words[0], COMMAND_GROWS, run);
     return code == OPTIONS_GO_ON ? become(&v, run) : code;
 }

@@ -138,7 +138,6 @@ int cmd_why(int argc, char **argv)
     struct why_asked asked = {
         .question = {.share = WHY_SLOWEST, .from = INT64_MIN, .until = INT64_MAX, .excused = INT64_MAX}};
     struct why_question *q = &asked.question;
-    struct command_target t = {0};
     struct command_mirror m = {.dir = NULL};
     bool gaps = false, path = false;
     char run[PATH_MAX], misuse[512];
@@ -186,7 +185,6 @@ int cmd_why(int argc, char **argv)
          "CHANGE: which single change helps most (\"best\")",
          .value = &q->change},
         {"json", 'j', NULL, "print it as JSON, with all pieces (docs/WHY.md)", .flag = &asked.json},
-        COMMAND_RUNS(&t),
         COMMAND_MIRROR(&m),
         {0},
     };
@@ -218,7 +216,7 @@ int cmd_why(int argc, char **argv)
         whatif_read(q->change, &change, &why) != 0)
         code = options_misuse("--what-if '%s': %s", q->change, why);
     if (code == OPTIONS_GO_ON)
-        code = command_open_mirrored(&t, &m, o.words[0], COMMAND_NOW, run);
+        code = command_open_mirrored(&m, o.words[0], COMMAND_NOW, run);
     if (code == OPTIONS_GO_ON)
         code = command_read_times(from, until, run, &times);
     if (code != OPTIONS_GO_ON)

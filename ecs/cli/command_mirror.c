@@ -288,8 +288,8 @@ void command_warn_mirror(const char *run)
         log_warn("BEZEL-MIRROR-LACKS", "%s", look.text);
 }
 
-int command_open_mirrored(const struct command_target *t, const struct command_mirror *m, const char *word,
-                          enum command_wants wants, char run[PATH_MAX])
+int command_open_mirrored(const struct command_mirror *m, const char *word, enum command_wants wants,
+                          char run[PATH_MAX])
 {
     if (word && remote_link_is_endpoint(word))
         return open_server(m, word, wants, NULL, run);
@@ -297,12 +297,12 @@ int command_open_mirrored(const struct command_target *t, const struct command_m
         return options_misuse("--keys, --key, --server-key and --mirror go with an ENDPOINT, such as tcp://desk:7770");
     char endpoint[ADDRESS_TEXT_MAX], home[PATH_MAX];
     struct command_mirror away = *m;
-    int code = command_find_run(t, word, run);
+    int code = command_find_run(&m->target, word, run);
     if (code != OPTIONS_GO_ON)
         return code;
     if (find_server(run, endpoint, &away.place)) {
         memcpy(home, run, sizeof home);
         return open_server(&away, endpoint, wants, home, run);
     }
-    return wants == COMMAND_NOW ? command_open_run(t, word, run) : command_open_real(t, word, run);
+    return wants == COMMAND_NOW ? command_open_run(&m->target, word, run) : command_open_real(&m->target, word, run);
 }

@@ -16,6 +16,7 @@
 
 /** Values of options. */
 struct command_mirror {
+    struct command_target target;
     struct remote_place place;
     const char *dir; /* NULL: one in the cache */
 };
@@ -34,9 +35,9 @@ struct command_mirror {
         "server-key", 0, "NAME", "the server's key there, NAME.pub (default: collector)", .value = &(p)->server        \
     }
 
-/** The same, and --mirror; `m`: a command_mirror. */
+/** The same, --runs and --mirror; `m`: a command_mirror. */
 #define COMMAND_MIRROR(m)                                                                                              \
-    COMMAND_KEYS(&(m)->place),                                                                                         \
+    COMMAND_RUNS(&(m)->target), COMMAND_KEYS(&(m)->place),                                                             \
     {                                                                                                                  \
         "mirror", 0, "DIR",                                                                                            \
             "of an ENDPOINT: where the copy lies, and stays; it is gone on with the next time (default: a folder in "  \
@@ -56,8 +57,8 @@ enum command_wants {
  * waits until all that was stored there is here. Returns OPTIONS_GO_ON with `run`, or the exit code to end with, after
  * a message. The child ends with this process.
  */
-int command_open_mirrored(const struct command_target *t, const struct command_mirror *m, const char *word,
-                          enum command_wants wants, char run[PATH_MAX]) BEZEL_MUST_CHECK;
+int command_open_mirrored(const struct command_mirror *m, const char *word, enum command_wants wants,
+                          char run[PATH_MAX]) BEZEL_MUST_CHECK;
 
 /** Whether the run that was opened last lies in a mirror of command_open_mirrored() that is removed at the end. */
 bool command_mirror_passes(const struct command_mirror *m);
