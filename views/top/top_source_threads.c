@@ -40,6 +40,7 @@ struct threads {
     size_t parts;
     const struct thread *wanted; /* NULL: all, which become rows */
     uint64_t scanned, left_out;
+    int (*take)(const struct threads *t, struct thread *of, const struct record_item *item); /* what is read now */
     size_t count;
     struct thread *list;
     struct hash_index index; /* by process and id */
@@ -97,41 +98,29 @@ static struct thread *thread_of(struct threads *t, const struct top_source_readi
     return &t->list[t->count++];
 }
 
-/* Finds the thread that a record is about. False if it is none, or not wanted. */
-static bool begin_take(const struct top_source_reading *r, const struct packet_record *record, struct thread **of,
-                       struct record_item *item)
-{
-    struct threads *t = r->context;
-    if (!record || (t->wanted && ++t->scanned > SCAN_MOST) || !(*of = thread_of(t, r, record)))
-        return false;
-    *item = catalogue_item(r->s->c.processes[r->process].process, r->number, record);
-    return true;
-}
-
-static int take(const struct top_source_reading *r, const struct packet_record *record,
-                const struct levels_place *place)
+static int take_record(const struct top_source_reading *r, const struct packet_record *record,
+                       const struct levels_place *place)
 {
     struct threads *t = r->context;
     struct thread *of;
-    struct record_item item;
     (void)place;
-    if (!begin_take(r, record, &of, &item))
+    if (!record || (t->wanted && ++t->scanned > SCAN_MOST) || !(of = thread_of(t, r, record)))
         return t->scanned > SCAN_MOST;
-    struct activity_interval i = activity_interval_of(&item);
+    struct record_item item = catalogue_item(r->s->c.processes[r->process].process, r->number, record);
+    return t->take(t, of, &item);
+}
+
+static int take_interval(const struct threads *t, struct thread *of, const struct record_item *item)
+{
+    struct activity_interval i = activity_interval_of(item);
     strip_add(&of->strip, i);
     return t->wanted && i.begin >= t->until;
 }
 
-static int take_wait(const struct top_source_reading *r, const struct packet_record *record,
-                     const struct levels_place *place)
+static int take_wait(const struct threads *t, struct thread *of, const struct record_item *item)
 {
-    const struct threads *t = r->context;
-    struct thread *of;
-    struct record_item item;
-    (void)place;
-    if (!begin_take(r, record, &of, &item))
-        return t->scanned > SCAN_MOST;
-    struct activity_window time = activity_time_of(&item);
+    struct activity_window time = activity_time_of(item);
+    (void)t;
     strip_add_wait(&of->strip, time.from, time.until);
     return 0;
 }
@@ -144,16 +133,9 @@ static struct top_rival *rival_of(struct thread *t, const struct activity_ready 
     return NULL;
 }
 
-static int take_ready(const struct top_source_reading *r, const struct packet_record *record,
-                      const struct levels_place *place)
+static int take_ready(const struct threads *t, struct thread *of, const struct record_item *item)
 {
-    struct threads *t = r->context;
-    struct thread *of;
-    struct record_item item;
-    (void)place;
-    if (!begin_take(r, record, &of, &item))
-        return t->scanned > SCAN_MOST;
-    struct activity_ready is = activity_ready_of(&item);
+    struct activity_ready is = activity_ready_of(item);
     int64_t from = is.begin > t->from ? is.begin : t->from, until = is.end < t->until ? is.end : t->until;
     struct top_rival *rival = from < until ? rival_of(of, &is) : NULL;
     if (!rival)
@@ -183,10 +165,12 @@ void top_source_make_rival(const struct top_rival *r, int64_t span, char *text, 
 
 /* Reads what daemons of `node` (TOP_ANY: of all) recorded in the aspect that `is` such a one. */
 static int read_switches(struct top_source *s, struct threads *t, uint32_t node,
-                         bool (*is)(const struct dict_aspect *aspect), top_source_take_record *take_record)
+                         bool (*is)(const struct dict_aspect *aspect),
+                         int (*take)(const struct threads *t, struct thread *of, const struct record_item *item))
 {
     int err = 0;
     t->scanned = 0;
+    t->take = take;
     for (size_t i = 0; i < s->c.stream_count && !err; i++) {
         const struct catalogue_process *p =
             s->c.stream_processes[i] < 0 ? NULL : &s->c.processes[s->c.stream_processes[i]];
@@ -200,7 +184,7 @@ static int read_switches(struct top_source *s, struct threads *t, uint32_t node,
 
 static int read_intervals(struct top_source *s, struct threads *t, uint32_t node)
 {
-    int err = read_switches(s, t, node, activity_is_interval, take);
+    int err = read_switches(s, t, node, activity_is_interval, take_interval);
     if (!err)
         err = read_switches(s, t, node, activity_is_wait, take_wait);
     return err ? err : read_switches(s, t, node, activity_is_ready, take_ready);
