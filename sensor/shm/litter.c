@@ -33,8 +33,7 @@ struct entry {
     char name[];
 };
 
-/* Whether byte `at` of `fd` is locked; this takes no lock. */
-static bool is_locked(int fd, off_t at)
+bool segment_is_locked(int fd, int at)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
     return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
@@ -48,7 +47,7 @@ static bool is_read(const struct folder *folder, time_t *last)
     *last = 0;
     if (fd < 0)
         return errno != ENOENT;
-    bool locked = is_locked(fd, 0) || fstat(fd, &st) != 0;
+    bool locked = segment_is_locked(fd, 0) || fstat(fd, &st) != 0;
     if (!locked)
         *last = st.st_mtime;
     close(fd);
@@ -65,7 +64,7 @@ static bool is_nobodys(int fd, time_t read_last)
     uint32_t version;
     struct stat st;
     if (fstat(fd, &st) != 0 || st.st_uid != geteuid() || st.st_size < (off_t)segment_word_bytes() ||
-        is_locked(fd, SEGMENT_LOCK_PROCESS) || is_locked(fd, SEGMENT_LOCK_READER) ||
+        segment_is_locked(fd, SEGMENT_LOCK_PROCESS) || segment_is_locked(fd, SEGMENT_LOCK_READER) ||
         pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head)
         return false;
     memcpy(&magic, head + offsetof(struct segment, magic), sizeof magic);
@@ -111,7 +110,7 @@ void litter_remove_unfinished(const struct folder *folder, const char *file)
     int before = errno, fd = folder_open_file(folder, file, O_RDONLY);
     /* Looked at before its lock: its process may lock it, and let it grow, in between. Empty: about to be locked. */
     if (fd >= 0 && fstat(fd, &st) == 0 && (st.st_size > 0 || time(NULL) - st.st_mtime > LITTER_LOCKED_S) &&
-        !is_locked(fd, SEGMENT_LOCK_PROCESS))
+        !segment_is_locked(fd, SEGMENT_LOCK_PROCESS))
         unlinkat(folder->fd, file, 0);
     if (fd >= 0)
         close(fd);

@@ -14,6 +14,13 @@
 /** The file that the external sensor of a folder holds locked, and touches each second. */
 #define LITTER_LOCK_NAME "bezeld.lock"
 
+/**
+ * Whether byte `at` of the segment `fd` is locked by somebody else than this descriptor: SEGMENT_LOCK_PROCESS, while
+ * its process lives; SEGMENT_LOCK_READER, while an external sensor reads it. Takes
+ * no lock.
+ */
+bool segment_is_locked(int fd, int at);
+
 /** Segments that a bezeld was to read become litter when the folder has had no bezeld for so long: it may restart. */
 enum { LITTER_KEPT_S = 600 };
 

@@ -31,12 +31,6 @@ void segment_copy_name(char *to, size_t size, const char *from, size_t from_size
     to[n] = '\0';
 }
 
-bool segment_is_locked(int fd, int at)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
-    return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
-}
-
 uint64_t segment_start_time(uint32_t pid, uint64_t said)
 {
     char path[40];

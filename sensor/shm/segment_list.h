@@ -10,6 +10,7 @@
 #define BEZEL_SENSOR_SHM_SEGMENT_LIST_H
 
 #include "base/folder.h"
+#include "sensor/shm/litter.h"
 #include "sensor/shm/segment.h"
 
 enum { SEGMENT_LIST_MAX = 64 };
@@ -32,12 +33,6 @@ struct segment_listed {
  */
 int segment_list(const struct folder *folder, uint64_t after, struct segment_listed rows[static SEGMENT_LIST_MAX],
                  uint64_t *next);
-
-/**
- * Whether byte `at` of the segment `fd` is locked by somebody else than this descriptor: SEGMENT_LOCK_PROCESS, while
- * its process lives; SEGMENT_LOCK_READER, while an external sensor reads it.
- */
-bool segment_is_locked(int fd, int at);
 
 /**
  * The start time of process `pid` of our pid namespace, in whose segment it is `said`. In another time namespace the
