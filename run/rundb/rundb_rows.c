@@ -155,13 +155,15 @@ bool rundb_rows_read(const uint8_t **at, const uint8_t *end, struct rundb_rows_v
 
 /* ---- tokens ------------------------------------------------------------------------------------------------------ */
 
-int rundb_rows_rewritten(sqlite3 *db, uint64_t *sum)
+/* The checksum of the row for which `where` holds, with `number` as its parameter; 0: there is none. */
+static int sum_one(sqlite3 *db, int table, const char *where, int64_t number, uint64_t *sum)
 {
     sqlite3_stmt *s;
     *sum = 0;
-    int err = rundb_rows_query(db, RUNDB_ROWS_PROPERTIES, "WHERE key = '" RUNDB_REWRITTEN "'", &s);
+    int err = rundb_rows_query(db, table, where, &s);
     if (err)
         return err;
+    (void)sqlite3_bind_int64(s, 1, number); /* if it has one */
     int rc = sqlite3_step(s);
     if (rc == SQLITE_ROW)
         *sum = rundb_sum_row(CHECKSUM_START, s);
@@ -169,19 +171,14 @@ int rundb_rows_rewritten(sqlite3 *db, uint64_t *sum)
     return rundb_error(db, rc);
 }
 
+int rundb_rows_rewritten(sqlite3 *db, uint64_t *sum)
+{
+    return sum_one(db, RUNDB_ROWS_PROPERTIES, "WHERE key = '" RUNDB_REWRITTEN "'", 0, sum);
+}
+
 int rundb_rows_last_sum(sqlite3 *db, int table, int64_t last, uint64_t *sum)
 {
-    sqlite3_stmt *s;
-    *sum = 0;
-    int err = rundb_rows_query(db, table, "WHERE rowid = ?1", &s);
-    if (err)
-        return err;
-    sqlite3_bind_int64(s, 1, last);
-    int rc = sqlite3_step(s);
-    if (rc == SQLITE_ROW)
-        *sum = rundb_sum_row(CHECKSUM_START, s);
-    sqlite3_finalize(s);
-    return rundb_error(db, rc);
+    return sum_one(db, table, "WHERE rowid = ?1", last, sum);
 }
 
 void rundb_rows_put_token(const struct rundb_rows_token *t, uint8_t bytes[RUNDB_ROWS_TOKEN])
