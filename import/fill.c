@@ -327,10 +327,7 @@ static int save(struct fill *in)
     while (!err && in->model->unsaved);
     if (err)
         return err;
-    in->model->clocks_last = true;
-    for (struct model_node *node = in->model->nodes; node; node = node->next)
-        node->metadata_late = node->metadata_late || (node->has_dir && node->run_clock.kind != RUN_CLOCK_WALL);
-    store_tidy(in->store, in->model, true);
+    store_tidy_last(in->store, in->model);
     return rundb_finish(in->rundb, in->model);
 }
 

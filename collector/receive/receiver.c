@@ -436,15 +436,6 @@ static void answer_books(struct receiver *in, const struct peer *peer)
     }
 }
 
-/* Metadata is to have the clocks by all exchanges of times, which are saved. */
-static void finish_clocks(struct receiver *in)
-{
-    in->model->clocks_last = true;
-    for (struct model_node *node = in->model->nodes; node; node = node->next)
-        node->metadata_late = node->metadata_late || (node->has_dir && node->run_clock.kind != RUN_CLOCK_WALL);
-    store_tidy(in->store, in->model, true);
-}
-
 static int finish(struct receiver *in)
 {
     int err = 0;
@@ -458,7 +449,7 @@ static int finish(struct receiver *in)
     while (!err && in->model->unsaved);
     if (err)
         return err;
-    finish_clocks(in);
+    store_tidy_last(in->store, in->model);
     err = store_settle(in->store);
     if (err)
         return err;

@@ -285,6 +285,14 @@ void store_tidy(struct store *s, const struct model *m, bool all)
     }
 }
 
+void store_tidy_last(struct store *s, struct model *m)
+{
+    m->clocks_last = true;
+    for (struct model_node *node = m->nodes; node; node = node->next)
+        node->metadata_late = node->metadata_late || (node->has_dir && node->run_clock.kind != RUN_CLOCK_WALL);
+    store_tidy(s, m, true);
+}
+
 /* The first packet of a file. Returns 0 or an errno value. The file gets its name after the packet is written. */
 static int stream_begin(struct store *s, struct model_stream *stream, const char *path, const void *packet, size_t n)
 {

@@ -97,6 +97,9 @@ void store_found(struct store *s, struct model_stream *stream);
  */
 void store_tidy(struct store *s, const struct model *m, bool all);
 
+/** At the end: metadata gets the clocks by all exchanges of times, which are saved. */
+void store_tidy_last(struct store *s, struct model *m);
+
 /**
  * Frees what expired of a stream: the packets that stream->expired counts. Its cover is made first (cover.h).
  * Idempotent. Returns 0 or an errno value; the store does not fail.
