@@ -149,6 +149,14 @@ int file_replace(const char *path, const void *data, size_t n)
     return replace(AT_FDCWD, path, data, n, (struct how){.mode = 0666});
 }
 
+int file_replace_in(const char *dir, const char *name, const void *data, size_t n)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
+    return file_replace(path, data, n);
+}
+
 int file_replace_lasting(const char *path, const void *data, size_t n)
 {
     return replace(AT_FDCWD, path, data, n, (struct how){.mode = 0666, .lasting = true});

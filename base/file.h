@@ -28,6 +28,9 @@ int file_make_dirs(const char *path, mode_t mode) BEZEL_MUST_CHECK;
  */
 int file_replace(const char *path, const void *data, size_t n) BEZEL_MUST_CHECK;
 
+/** As file_replace(), for file `name` in directory `dir`. */
+int file_replace_in(const char *dir, const char *name, const void *data, size_t n) BEZEL_MUST_CHECK;
+
 /** As file_replace(), with the bytes in stable storage before the rename. The rename itself is not synced. */
 int file_replace_lasting(const char *path, const void *data, size_t n) BEZEL_MUST_CHECK;
 

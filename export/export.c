@@ -103,14 +103,6 @@ static const struct model_node *find_node(const struct model *m, const char *dir
     return node;
 }
 
-static int write_into(const char *dir, const char *name, const char *text, size_t n)
-{
-    char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
-        return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    return file_replace(path, text, n);
-}
-
 /* Writes the metadata of `node` into directory `to`; a copy of file `from` if `node` is NULL or memory runs out. */
 static int copy_metadata(const struct model_node *node, const char *from, const char *to)
 {
@@ -121,7 +113,7 @@ static int copy_metadata(const struct model_node *node, const char *from, const 
         err = file_read_plain(from, TRACE_READER_PLAIN, METADATA_MAX, &text, &n);
     if (err)
         return err;
-    err = write_into(to, "metadata", text, n);
+    err = file_replace_in(to, "metadata", text, n);
     free(text);
     return err;
 }
@@ -141,7 +133,7 @@ static int copy_streams(const char *run, const struct model_node *model, const s
 static int write_empty_trace(const char *into)
 {
     static const char text[] = "/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = be; };\n";
-    return write_into(into, "metadata", text, sizeof text - 1);
+    return file_replace_in(into, "metadata", text, sizeof text - 1);
 }
 
 /* Copies each node that has a stream into a directory of its own below `into`. */
@@ -266,7 +258,7 @@ static int put_in_place(const char *made, const char *target)
 static int write_mark(const char *dir)
 {
     static const char text[] = "This directory was made by 'bezel export', which replaces it.\n";
-    return write_into(dir, EXPORT_MARK, text, sizeof text - 1);
+    return file_replace_in(dir, EXPORT_MARK, text, sizeof text - 1);
 }
 
 /* Makes a directory beside `target`, in the same file system; its path into `made`. */

@@ -214,8 +214,7 @@ static bool copy_file(const char *from, const char *to, const char *name)
     snprintf(path, sizeof path, "%s/%s", from, name);
     if (file_read_plain(path, 1, HOME_FILE_MAX, &bytes, &n) != 0)
         return false;
-    snprintf(path, sizeof path, "%s/%s", to, name);
-    bool copied = file_replace(path, bytes, n) == 0;
+    bool copied = file_replace_in(to, name, bytes, n) == 0;
     free(bytes);
     return copied;
 }

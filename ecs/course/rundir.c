@@ -186,14 +186,6 @@ static int make_unique(const char *runs, const char *experiment, struct rundir *
     return errno = EEXIST, BEZEL_EBUSY;
 }
 
-static int write_into(const char *dir, const char *name, const char *text, size_t n)
-{
-    char path[PATH_MAX + 32];
-    if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
-        return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    return file_replace(path, text, n);
-}
-
 static int write_versions(const char *dir)
 {
     char text[2048], value[256];
@@ -201,7 +193,7 @@ static int write_versions(const char *dir)
     size_t n = 0;
     for (unsigned i = 0; rundir_version(i, &key, value, sizeof value) && n < sizeof text; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s: %s\n", key, value);
-    return write_into(dir, "versions.txt", text, n < sizeof text ? n : sizeof text - 1);
+    return file_replace_in(dir, "versions.txt", text, n < sizeof text ? n : sizeof text - 1);
 }
 
 static int fill(const struct rundir *run, const char *text, size_t n)
@@ -213,9 +205,9 @@ static int fill(const struct rundir *run, const char *text, size_t n)
         if (mkdir(path, 0777) != 0)
             return err_from_errno(errno);
     }
-    int err = write_into(run->path, "experiment.yaml", text, n);
+    int err = file_replace_in(run->path, "experiment.yaml", text, n);
     if (!err)
-        err = write_into(run->path, "README", readme, sizeof readme - 1);
+        err = file_replace_in(run->path, "README", readme, sizeof readme - 1);
     return err ? err : write_versions(run->path);
 }
 
@@ -256,7 +248,7 @@ int rundir_point_latest(const struct rundir *run)
         const char *name = strrchr(run->path, '/') + 1;
         char runs[PATH_MAX + 32];
         snprintf(runs, sizeof runs, "%.*s", (int)(name - run->path), run->path);
-        err = write_into(runs, "latest", name, strlen(name));
+        err = file_replace_in(runs, "latest", name, strlen(name));
         if (!err)
             log_warn("BEZEL-RUN-LATEST",
                      "%slatest is a file with the name of the newest run, because this file system has no symbolic "
@@ -462,7 +454,7 @@ int rundir_publish(const struct rundir *run)
     if (symlink(run->private, link) == 0)
         return 0;
     if (lacks_links(errno)) /* a file with the same text then */
-        return write_into(run->path, "control", run->private, strlen(run->private));
+        return file_replace_in(run->path, "control", run->private, strlen(run->private));
     int err = err_from_errno(errno);
     log_error("BEZEL-RUN-DIR", "cannot make %s: %s", link, strerror(errno));
     return err;
@@ -600,7 +592,7 @@ int rundir_note_away(const char *run, const char *place)
 {
     char path[PATH_MAX + 32];
     if (place)
-        return write_into(run, AWAY, place, strlen(place));
+        return file_replace_in(run, AWAY, place, strlen(place));
     snprintf(path, sizeof path, "%.*s/" AWAY, PATH_MAX, run);
     return unlink(path) == 0 || errno == ENOENT ? 0 : err_from_errno(errno);
 }
