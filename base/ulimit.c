@@ -95,29 +95,27 @@ bool ulimit_covers_clients(unsigned clients, unsigned others)
     return false;
 }
 
-int ulimit_check_file_size(uint64_t bytes)
+/* Whether `which` allows `bytes`; if not, says so, with what it bounds and its option of `ulimit`. Sets errno to `sys`.
+ */
+static int check_bytes(__rlimit_resource_t which, uint64_t bytes, const char *code, const char *what,
+                       const char *option, int sys)
 {
     rlim_t value;
-    if (!is_bounded(RLIMIT_FSIZE, &value) || value >= bytes)
+    if (!is_bounded(which, &value) || value >= bytes)
         return 0;
-    log_error("BEZEL-LIMIT-FILE-SIZE",
-              "this process may write files of %s (ulimit -f), and needs %s: raise the limit, for example with `ulimit "
-              "-f unlimited`",
-              units_bytes(value).s, units_bytes(bytes).s);
-    errno = EFBIG;
+    log_error(code,
+              "this process may %s of %s (ulimit -%c), and needs %s: raise the limit, for example with `ulimit -%s`",
+              what, units_bytes(value).s, option[0], units_bytes(bytes).s, option);
+    errno = sys;
     return BEZEL_ESYS;
+}
+
+int ulimit_check_file_size(uint64_t bytes)
+{
+    return check_bytes(RLIMIT_FSIZE, bytes, "BEZEL-LIMIT-FILE-SIZE", "write files", "f unlimited", EFBIG);
 }
 
 int ulimit_check_stack(uint64_t bytes)
 {
-    rlim_t value;
-    if (!is_bounded(RLIMIT_STACK, &value) || value >= bytes)
-        return 0;
-    log_error(
-        "BEZEL-LIMIT-STACK",
-        "this process may have a stack of %s (ulimit -s), and needs %s: raise the limit, for example with `ulimit "
-        "-s 8192`",
-        units_bytes(value).s, units_bytes(bytes).s);
-    errno = ENOMEM;
-    return BEZEL_ESYS;
+    return check_bytes(RLIMIT_STACK, bytes, "BEZEL-LIMIT-STACK", "have a stack", "s 8192", ENOMEM);
 }
