@@ -638,6 +638,7 @@ void fields_read_command(struct reader *r, const struct tree *t, void *to)
 struct value_kind {
     const char *all, *one; /* what is expected, with an example: the map, a value */
     bool (*read)(struct reader *r, const struct tree *t, const char *text, int64_t *value);
+    const struct schema_word *words; /* in place of `one` and `read` */
 };
 
 static bool read_bound(struct reader *r, const struct tree *t, const char *text, int64_t *value)
@@ -671,15 +672,17 @@ static bool read_weight(struct reader *r, const struct tree *t, const char *text
 static bool read_entry(struct reader *r, const struct tree *t, const struct value_kind *of,
                        struct experiment_rule *rule)
 {
-    const char *text = reader_text(r, t, of->one);
-    rule->value = 0; /* a wrong entry before may have set it */
+    const struct schema_word *word = of->words ? reader_word(r, t, of->words, NULL) : NULL;
+    const char *text = of->words ? NULL : reader_text(r, t, of->one);
+    rule->value = word ? word->value : 0; /* a wrong entry before may have set it */
     if (!experiment_pattern_ok(t->key)) {
         reader_wrong_key(
             r, t, "is not a pattern; allowed: 1 to %d letters, digits, '_', '.', ':', '*', '?' or sets such as [a-z]",
             EXPERIMENT_NAME_MAX);
         return false;
     }
-    return text && of->read(r, t, text, &rule->value) && (rule->pattern = reader_copy(r, t->key));
+    bool known = word || (text && of->read(r, t, text, &rule->value));
+    return known && (rule->pattern = reader_copy(r, t->key));
 }
 
 static void read_rules(struct reader *r, const struct tree *t, const struct value_kind *of, void *to)
@@ -706,58 +709,31 @@ static void read_rules(struct reader *r, const struct tree *t, const struct valu
 void fields_read_expire(struct reader *r, const struct tree *t, void *to)
 {
     static const struct value_kind bounds = {"bounds is expected, such as {\"frame_*\": 100 ms}",
-                                             "a latency bound such as 100 ms", read_bound};
+                                             "a latency bound such as 100 ms", read_bound, NULL};
     read_rules(r, t, &bounds, to);
 }
 
 void fields_read_importance(struct reader *r, const struct tree *t, void *to)
 {
     static const struct value_kind weights = {"weights is expected, such as {frame_shown: 10, \"debug_*\": 1}",
-                                              "a weight such as 10", read_weight};
+                                              "a weight such as 10", read_weight, NULL};
     read_rules(r, t, &weights, to);
 }
 
 const struct schema_word fields_aspect_modes[] = {
     {"on", MODE_ON, false}, {"count", MODE_COUNT, false}, {"off", MODE_OFF, false}, {NULL, 0, false}};
 
-/* Looks up the word `text`. */
-static bool read_word(struct reader *r, const struct tree *t, const char *text, const struct schema_word *words,
-                      int64_t *value)
-{
-    char allowed[64] = "";
-    for (const struct schema_word *w = words; w->word; w++) {
-        if (strcmp(w->word, text) == 0) {
-            *value = w->value;
-            return true;
-        }
-        size_t n = strlen(allowed);
-        snprintf(allowed + n, sizeof allowed - n, "%s%s", n ? ", " : "", w->word);
-    }
-    reader_wrong(r, t, "%s is unknown; allowed: %s", diagnostics_quote(text).s, allowed);
-    return false;
-}
-
-static bool read_mode(struct reader *r, const struct tree *t, const char *text, int64_t *value)
-{
-    return read_word(r, t, text, fields_aspect_modes, value);
-}
-
-static bool read_keep(struct reader *r, const struct tree *t, const char *text, int64_t *value)
-{
-    return read_word(r, t, text, aspect_keep_words, value);
-}
-
 void fields_read_keep_rules(struct reader *r, const struct tree *t, void *to)
 {
     static const struct value_kind keeps = {"words is expected, such as {\"pixel_*\": reduced}",
-                                            "a word such as reduced", read_keep};
+                                            .words = aspect_keep_words};
     read_rules(r, t, &keeps, to);
 }
 
 void fields_read_modes(struct reader *r, const struct tree *t, void *to)
 {
-    static const struct value_kind modes = {"modes is expected, such as {\"debug_*\": on}", "on, count or off",
-                                            read_mode};
+    static const struct value_kind modes = {"modes is expected, such as {\"debug_*\": on}",
+                                            .words = fields_aspect_modes};
     read_rules(r, t, &modes, to);
 }
 

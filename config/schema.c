@@ -130,16 +130,15 @@ const char *schema_word(const struct schema_word *words, int value)
     return words->word;
 }
 
-/* The entry of the field's words for the text of `t`; NULL: an error was reported. */
-static const struct schema_word *read_word(struct reader *r, const struct tree *t, const struct schema_field *f)
+const struct schema_word *reader_word(struct reader *r, const struct tree *t, const struct schema_word *words,
+                                      const char *note)
 {
     char list[LIST_LENGTH_MAX] = "";
-    const struct schema_word *words = f->words;
     for (const struct schema_word *w = words; w->word; w++)
         if (!w->given_up)
             list_word(list, w->word);
-    if (t->kind == TREE_MAP && f->note)
-        snprintf(list + strlen(list), sizeof list - strlen(list), "; %s", f->note);
+    if (t->kind == TREE_MAP && note)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "; %s", note);
     const char *text = reader_text(r, t, list);
     if (!text)
         return NULL;
@@ -311,11 +310,11 @@ static void read_value(struct reader *r, const struct tree *t, const struct sche
         reader_share(r, t, "a percentage such as 1 %", "", to);
         break;
     case SCHEMA_WORD:
-        if ((word = read_word(r, t, f)))
+        if ((word = reader_word(r, t, f->words, f->note)))
             *(int *)to = word->value;
         break;
     case SCHEMA_FLAG:
-        if ((word = read_word(r, t, f)))
+        if ((word = reader_word(r, t, f->words, f->note)))
             *(bool *)to = word->value != 0;
         break;
     case SCHEMA_NAME:

@@ -128,6 +128,10 @@ void reader_no_such(struct reader *r, const struct tree *t, const char *what, co
 /** The text of value `t`; NULL, and reported, if it is not a text. `expected` describes the value in the message. */
 const char *reader_text(struct reader *r, const struct tree *t, const char *expected);
 
+/** The entry of `words` for the text of `t`; NULL: an error was reported, with `note`, if any, where it is a map. */
+const struct schema_word *reader_word(struct reader *r, const struct tree *t, const struct schema_word *words,
+                                      const char *note);
+
 /** Reads a percentage as a share. The message that it is none ends with `hint`. */
 void reader_share(struct reader *r, const struct tree *t, const char *expected, const char *hint, double *to);
 
