@@ -33,7 +33,7 @@ struct limit_judge_value {
     bool
         open; /* not known, and there is a value: whether it breaks the limit is open. That time counts as not judged */
     double value, resolution; /* neither is NaN where known */
-    bool was_broken;          /* it broke the limit at some time since the instant before */
+    bool was_broken;          /* it broke the limit at some time since the instant before, or may have */
     double least;             /* not known, but this at least, where it is above 0 */
     bool of_records;          /* computed from records of processes; else `silent` is not used */
     int64_t silent;           /* ns since the last record; 0: there was one since the instant before */

@@ -421,6 +421,7 @@ static void judge(struct aggregate *a, uint32_t i, bool silent, int64_t now)
                                                          (silent && !all->known && l->judge.ever_known),
                                                  .value = all->value,
                                                  .resolution = all->unsure,
+                                                 .was_broken = l->run.broken, /* and may have been until now */
                                                  .of_records = is_of_records(a->experiment, i),
                                                  .silent = all->silent,
                                                  .goes_on = went_on});

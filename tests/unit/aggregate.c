@@ -277,6 +277,23 @@ TEST_WITH(start, end, no_node_breaks_it_and_all_together_do)
     assert_true(l->worst == 21);
 }
 
+/* Broken at one instant, whole at those around it: for up to two sampling periods, whatever lies between. */
+TEST_WITH(start, end, what_may_have_been_broken_for_longer_than_for_is_not_held)
+{
+    const struct agent_limit *l = aggregate_limit(w, 0);
+    for (int halves = 2; halves <= 5; halves++) {
+        int64_t before = l->unjudged, held = l->held;
+        limits[0].persistence = halves * EVERY / 2;
+        step(6, 6, 6);
+        step(7, 7, 7);
+        step(6, 6, 6);
+        assert_int_equal(l->violated, 0);
+        assert_int_equal(l->unjudged - before, halves < 4 ? 2 * EVERY - limits[0].persistence : 0);
+        assert_int_equal(l->held - held + l->unjudged - before, halves > 2 ? 3 * EVERY : 2 * EVERY);
+    }
+    limits[0].persistence = 0;
+}
+
 TEST_WITH(start, end, who_is_not_heard_for_long_is_missing_until_it_is_back)
 {
     struct message_judgement j;
