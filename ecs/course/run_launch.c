@@ -209,6 +209,21 @@ static void on_exited(struct run *r, struct sut_process *p)
         count_end(r, p, failed);
 }
 
+/* What to do about a program that could not be executed; `file`: where it is, on this machine, or NULL. */
+static const char *remedy_of(const struct message_launched *row, const char *file)
+{
+    if (strcmp(row->stage, "exec") != 0)
+        return "";
+    if (row->error == ENOEXEC)
+        return "; it is no program of this kind of machine, nor has it a first line such as #!/bin/sh";
+    if (row->error != ENOENT)
+        return "";
+    return !file ? "; install it there, or name its path on that machine"
+           : access(file, F_OK) == 0
+               ? "; the file is there: what its first line, or the program, names as interpreter is not"
+               : "";
+}
+
 static void on_failed(struct run *r, struct sut_process *p)
 {
     char place[EXPERIMENT_NAME_MAX + 16];
@@ -218,10 +233,9 @@ static void on_failed(struct run *r, struct sut_process *p)
                      : of_directory ? l->directory
                      : p->remote    ? l->argv[0]
                                     : l->path;
-    bool missing = p->remote && strcmp(p->row.stage, "exec") == 0 && p->row.error == ENOENT;
     console_error(&r->console, "BEZEL-RUN-LAUNCH", "process '%s'%s could not be started: %s: %s: %s%s", name_of(p),
                   place_of(r, p, place), p->row.stage, on ? on : "", strerror(p->row.error),
-                  missing ? "; install it there, or name its path on that machine" : "");
+                  remedy_of(&p->row, p->remote ? NULL : l->path));
     p->home = true;
     if (!start_plan_ends(&r->plan, number_of(r, p), true, clock_now()))
         count_end(r, p, true);
