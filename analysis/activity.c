@@ -553,7 +553,9 @@ static bool wants_switches(struct activity *a, enum switches_aspect is, const st
 
 static bool take_switches(struct activity *a, enum switches_aspect is, const struct record_item *item)
 {
+    uint64_t by = is == OF_WAIT ? packet_value(item->r, WOKEN_BY) : ACTIVITY_BY_UNKNOWN;
     a->intervals += is == OF_INTERVAL;
+    a->wakings += by >= ACTIVITY_BY_THREAD && by <= ACTIVITY_BY_INTERRUPT;
     if (!wants_switches(a, is, item))
         return true;
     uint32_t t = thread_of_switches(a, item);

@@ -147,8 +147,8 @@ struct activity {
     int64_t *pids; /* of each name: that of who had the CPU, or ended a wait; 0: not known; ACTIVITY_SEVERAL */
     struct activity_gap *gaps; /* in the order of their ends */
     struct activity_io *io;
-    uint64_t intervals;         /* that came, in windows or not */
-    uint64_t unsent, forgotten; /* receivings without a known sending; sendings that memory was too small for */
+    uint64_t intervals, wakings; /* that came, in windows or not; wakings: waits with who, or what, ended them */
+    uint64_t unsent, forgotten;  /* receivings without a known sending; sendings that memory was too small for */
 
     /* Private. */
     size_t thread_capacity, name_capacity, pid_capacity, gap_capacity, io_capacity, window_count, stream_capacity,

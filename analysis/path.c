@@ -275,7 +275,7 @@ static void put_wait(struct walk *w, int64_t waited, int64_t ready, enum path_wh
     } else if (why == PATH_BLOCKED && x && x->woken == ACTIVITY_BY_SOFTIRQ) {
         as.why = PATH_SOFTIRQ;
         as.by = x->name;
-    } else if (why == PATH_BLOCKED && x && x->waker == ACTIVITY_NONE && x->name != ACTIVITY_NONE) {
+    } else if (why == PATH_BLOCKED && x && x->waker == ACTIVITY_NONE && (by_thread || x->name != ACTIVITY_NONE)) {
         as.why = PATH_WOKEN;
         as.by = x->name;
     }

@@ -41,7 +41,7 @@ enum path_why {
     PATH_NO_SWITCHES, /* when the thread was on a CPU is not recorded here */
     PATH_LOST,        /* records were lost here */
     PATH_BLOCKED,     /* it waited, and no record says for what */
-    PATH_WOKEN,       /* `by` ended the wait, and nothing is recorded of the thread that did */
+    PATH_WOKEN,       /* `by`, if known, ended the wait, and nothing is recorded of the thread that did */
     PATH_SOFTIRQ,     /* it waited for work of the kernel, such as a message, perhaps of `by` */
     PATH_INTERRUPT,   /* it waited for a timer or a device */
     PATH_UNSENT,      /* it waited for a message whose sending is not recorded */

@@ -484,17 +484,19 @@ TEST_WITH(start, finish, test_what_the_kernel_says_of_waits)
         {ACTIVITY_STOPPED, ACTIVITY_BY_THREAD, "sh", PATH_STOPPED, PATH_KNOWN},
         {ACTIVITY_SLEEP, ACTIVITY_BY_INTERRUPT, NULL, PATH_UNKNOWN, PATH_INTERRUPT},
         {ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, "cat", PATH_UNKNOWN, PATH_WOKEN},
+        {ACTIVITY_SLEEP, ACTIVITY_BY_THREAD, NULL, PATH_UNKNOWN,
+         PATH_WOKEN}, /* which had ended: its name is not known */
         {ACTIVITY_SLEEP, ACTIVITY_BY_SOFTIRQ, "cat", PATH_UNKNOWN, PATH_SOFTIRQ},
         {ACTIVITY_SLEEP, ACTIVITY_BY_UNKNOWN, NULL, PATH_UNKNOWN, PATH_BLOCKED},
     };
     uint32_t t = scene_thread(&a, 1, "t");
     scene_run(&a, t, 0, 10, 0);
-    for (int64_t i = 0; i < 6; i++) {
+    for (int64_t i = 0; i < 7; i++) {
         scene_run(&a, t, 100 * i + 90, 100 * i + 110, 0);
         woke(t, 100 * i + 10, 100 * i + 90, cases[i].state, cases[i].by, cases[i].who, ACTIVITY_NONE);
     }
-    walk(t, 0, 610);
-    for (size_t i = 0; i < 6; i++)
+    walk(t, 0, 710);
+    for (size_t i = 0; i < 7; i++)
         is_piece(2 * i + 1, cases[i].is, cases[i].why, t, (int64_t)i * 100 + 10, (int64_t)i * 100 + 90);
 }
 

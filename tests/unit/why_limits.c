@@ -165,6 +165,30 @@ TEST(a_cause_that_is_unknown_has_the_remedy_of_most)
     assert_true(any);
 }
 
+static void note_root(void *any, const char *text)
+{
+    *(bool *)any = *(bool *)any || strstr(text, "as root");
+}
+
+/* Who sees what ended waits is not told to become who may. */
+TEST(waits_that_nobody_explains_want_root_only_where_no_waking_is_seen)
+{
+    struct slow_term term = {.is = PATH_UNKNOWN, .why = PATH_BLOCKED, .slow = 20e6};
+    struct slow_instance slow = {.until = 20000000};
+    struct why_answer a = {.question = {.limit = "m <= 1 ms", .of = WHY_GAP, .aspect = "a"},
+                           .choice = {.count = 9, .over = 1, .slow_count = 1, .slow = &slow, .beyond = 1000000},
+                           .activity = {.intervals = 1},
+                           .terms = {.count = 1, .terms = &term, .slow = 20e6, .slow_unknown = 20e6}};
+    struct why_page p = {.answers = &a, .answer_count = 1};
+    bool any = false;
+    why_cause(&p, &a, note_root, &any);
+    assert_true(any);
+    a.activity.wakings = 1;
+    any = false;
+    why_cause(&p, &a, note_root, &any);
+    assert_false(any);
+}
+
 /* What breaks nothing explains no violation. */
 TEST(a_limit_that_no_instance_breaks_has_no_cause)
 {

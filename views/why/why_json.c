@@ -56,11 +56,11 @@ static bool has_rivals(const struct activity *a)
 }
 
 /* What would make known what is unknown for a reason. */
-static const char *remedy_of(enum path_why why, bool any_switches)
+static const char *remedy_of(enum path_why why, const struct activity *a)
 {
     static const char *const of[PATH_WHYS] = {
         [PATH_BLOCKED] = "Threads waited, and no record says for what: BEZEL_WAIT, or BEZEL_SENT and BEZEL_RECEIVED, "
-                         "in the program do, and a bezeld that root runs sees who ended a wait.",
+                         "in the program do.",
         [PATH_LOST] = "Records were lost in these times; `bezel report` says why, and what to do about it.",
         [PATH_INTERRUPT] = "Threads waited for a timer or a device: BEZEL_WAIT in the program says for which.",
         [PATH_SOFTIRQ] = "Threads waited for work of the kernel, such as messages: BEZEL_SENT and BEZEL_RECEIVED say "
@@ -75,13 +75,17 @@ static const char *remedy_of(enum path_why why, bool any_switches)
         [PATH_FORGOTTEN] = "The path leads to what was too long ago to be kept; --from and --until take less.",
     };
     if (why == PATH_NO_SWITCHES)
-        return any_switches
+        return a->intervals > 0
                    ? "Switches were recorded in part, by snapshots (sensing: {samplers: {switches: all}} stores all), "
                      "or as far as the kernel and `switches.budget` permit, which the notes of `bezel report` say; "
                      "docs/SAMPLERS.md, Switches."
                    : "No switches were recorded, so nobody knows when threads ran and when they waited; unless the "
                      "kernel refused them, as a note of `bezel report` says then, add to the file: "
                      "sensing: {samplers: {switches: all}}";
+    if (why == PATH_BLOCKED && a->wakings == 0)
+        return "Threads waited, and no record says for what: BEZEL_WAIT, or BEZEL_SENT and BEZEL_RECEIVED, in the "
+               "program do. Who ended a wait nobody saw: bezeld does as root, outside of containers; a note of "
+               "`bezel report` says what it lacked.";
     return of[why];
 }
 
@@ -102,11 +106,11 @@ static void put_remedies(const struct remarks *r, const struct why_answer *a)
 {
     static const enum path_why others[] = {PATH_NO_SWITCHES, PATH_BLOCKED, PATH_LOST, PATH_FORGOTTEN};
     enum path_why most = most_unknown(&a->terms);
-    if (remedy_of(most, a->activity.intervals > 0))
-        remark(r, "%s", remedy_of(most, a->activity.intervals > 0));
+    if (remedy_of(most, &a->activity))
+        remark(r, "%s", remedy_of(most, &a->activity));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i] != most && has_why(&a->terms, others[i], true))
-            remark(r, "%s", remedy_of(others[i], a->activity.intervals > 0));
+            remark(r, "%s", remedy_of(others[i], &a->activity));
 }
 
 void why_remarks(const struct why_page *p, const struct why_answer *a, void (*put)(void *context, const char *text),
@@ -124,8 +128,8 @@ void why_remarks(const struct why_page *p, const struct why_answer *a, void (*pu
             "had it in turn are recorded, and none while switches keeps to its budget; docs/SAMPLERS.md, Who had "
             "the CPU.");
     else if (has_nobody(&a->terms))
-        remark(&r, "Who had the CPU while threads were ready is not recorded: bezeld needs CAP_PERFMON for it; "
-                   "docs/SAMPLERS.md, Who had the CPU.");
+        remark(&r, "Who had the CPU while threads were ready is not recorded: bezeld needs CAP_PERFMON for it, "
+                   "and a note of `bezel report` says where it lacked that; docs/SAMPLERS.md, Who had the CPU.");
     if (a->choice.slow_count && a->question.of != WHY_PATH && slow_may_be_recording(&a->terms))
         remark(&r,
                "Recording the slow ones took %s .. %s of them on average, by what a record costs at least and at most: "

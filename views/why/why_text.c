@@ -17,7 +17,7 @@ static const char *const reasons[PATH_WHYS] = {
     [PATH_NO_SWITCHES] = "on a CPU or waiting, no switches were recorded here",
     [PATH_LOST] = "records were lost here",
     [PATH_BLOCKED] = "waited, and no record says for what",
-    [PATH_WOKEN] = "waited, until a thread ended that, of which nothing is recorded:",
+    [PATH_WOKEN] = "waited, until a thread ended that, of which nothing is recorded",
     [PATH_SOFTIRQ] = "waited for work of the kernel, such as a message",
     [PATH_INTERRUPT] = "waited for a timer or a device",
     [PATH_UNSENT] = "waited for a message whose sending is not recorded",
@@ -98,7 +98,7 @@ struct why_what_text why_what(const struct why_page *p, const struct why_answer 
         snprintf(text.s, sizeof text.s, "unknown: %s%s%s%s", reasons[d->why],
                  !by                      ? ""
                  : d->why == PATH_SOFTIRQ ? ", perhaps of "
-                                          : " ",
+                                          : ": ",
                  by ? by : "", pid.s);
     else if (d->is == PATH_READY && nobody_has(a, d->why, d->by))
         snprintf(text.s, sizeof text.s, "ready, %s",
