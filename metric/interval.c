@@ -222,6 +222,15 @@ static int64_t pass(struct interval *in, uint32_t source, int64_t time)
     return in->passed[found] = time > in->passed[found] ? time : in->passed[found];
 }
 
+/*
+ * Whether a beginning has all its ends, of which none is of the process of `end`, which has passed it: where several
+ * processes make beginnings, that of `end` may be a later one, which is not here yet.
+ */
+static bool is_over(const struct interval *in, int64_t time, uint64_t answered, const struct mark *end)
+{
+    return in->has_several[0] && is_complete(in, answered) && !(answered & bit_of(end->source)) && time <= end->passed;
+}
+
 /* The beginning that was forgotten; NULL: none. */
 static struct interval_late_beginning *late_of(const struct interval *in, const struct entry *e)
 {
@@ -247,7 +256,7 @@ static struct mark *begin_of(const struct interval *in, const struct entry *e, c
         bool fits = is_before_it && (is_told(end) ? m->source == end->of : m->time > end->begun);
         if (m->source == end->source)
             return fits ? m : NULL;
-        if (!fits)
+        if (!fits || is_over(in, m->time, m->answered, end))
             continue;
         fitting++;
         found = m;
@@ -441,7 +450,7 @@ static bool pair_late(struct interval *in, const struct entry *e, const struct m
     struct interval_late_beginning *b = late_of(in, e);
     if (!b || (b->answered & bit_of(m->source)))
         return false;
-    if (b->before > m->passed) {
+    if (b->before > m->passed || is_over(in, b->is.at.ns, b->answered, m)) {
         *cause = INTERVAL_AMBIGUOUS;
         return false;
     }
@@ -466,6 +475,9 @@ static void forget_end(struct interval *in, const struct entry *e, const struct 
         return;
     enum interval_cause cause = INTERVAL_LATE;
     (void)begin_of(in, e, m, &several);
+    for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
+        several =
+            several || (in->marks[at].position == 0 && is_over(in, in->marks[at].time, in->marks[at].answered, m));
     if (several)
         cause = INTERVAL_AMBIGUOUS;
     else if (meets(in->lost[0], saturate_sub(m->time, in->reach), m->time))

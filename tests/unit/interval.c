@@ -468,6 +468,29 @@ TEST_WITH(NULL, end, who_has_ended_none_follows_one_that_has_all_its_ends)
     assert_true(value_at(520 * MS).value == 20e6 && interval_counts(in).matched == 2);
 }
 
+/* Of workers another one gets it in the second life, and its record comes before that of the sender. */
+TEST_WITH(NULL, end, who_has_passed_one_that_has_all_its_ends_waits_for_the_next)
+{
+    for (int comes = 0; comes < 2; comes++) {
+        begin(2, METRIC_MAX);
+        add(0, 7, 1, 0);
+        add(1, 7, 3, 5 * MS);
+        add(0, 8, 1, 10 * MS);
+        add(1, 8, 4, 15 * MS);
+        add(0, 1, 2, 490 * MS);
+        add(1, 7, 4, 520 * MS);
+        assert_true(value_at(520 * MS).value == 5e6);
+        struct interval_event next = event(0, 7, 2, 500 * MS, 100);
+        if (comes)
+            interval_add(in, &next, NOW + 530 * MS);
+        interval_finish(in, NOW + 600 * MS, true);
+        assert_int_equal(interval_counts(in).matched, 2 + comes);
+        assert_int_equal(interval_counts(in).ends[INTERVAL_AMBIGUOUS], !comes);
+        if (!comes)
+            end(NULL);
+    }
+}
+
 /* Which of the two it had missed is not known: the time may be any. */
 TEST_WITH(NULL, end, who_has_ended_neither_of_two_is_not_known)
 {
