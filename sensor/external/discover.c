@@ -111,10 +111,11 @@ static void note_same_name(struct external *x, uint32_t place, int64_t now)
         if (x->marks[i].name != mark.name || x->marks[i].program == mark.program || !other ||
             strcmp(other->name, p->name) != 0)
             continue;
-        notes_record(x, p, now, "BEZEL-SAME-NAME",
-                     "two programs have this name, %s and %s (pid %u): metrics and limits by name combine both; give "
-                     "each a name of its own",
-                     p->at->executable, other->at->executable, other->at->pid);
+        notes_record(
+            x, p, now, "BEZEL-SAME-NAME",
+            "two programs have this name, %s and %s: metrics and limits by name combine both; give each a name "
+            "of its own",
+            p->at->executable, other->at->executable); /* no pid: the report tells each pair once */
         return;
     }
 }
