@@ -425,8 +425,7 @@ static int print(const struct experiment *e, int64_t only, FILE *out)
     if ((e->collector.node || e->collector.clock.by) && (only < 0 || only == experiment_collector_node(e)))
         print_section("collector", schema_collector, e, out);
     collectors_print(e, only, out);
-    if (only < 0 || only == experiment_collector_node(e))
-        print_section("order", schema_order, e, out);
+    print_section("order", schema_order, e, out); /* the collector gets a node's part */
     if (e->control_key && (only < 0 || experiment_is_remote(&e->nodes[only])))
         fprintf(out, "control: {key: %s}\n", e->control_key);
     return ferror(out) ? BEZEL_ESYS : 0;

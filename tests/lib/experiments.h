@@ -243,10 +243,7 @@ static inline void experiments_check_part(const struct experiment *e, uint32_t n
                             e->sensing.accumulate == part->sensing.accumulate &&
                             e->sensing.accumulate_or == part->sensing.accumulate_or,
                         "node %u:\n%s", node, printed);
-    EXPERIMENTS_REQUIRE(order_settings_same(&part->order, (int)node == experiment_collector_node(e)
-                                                              ? &e->order
-                                                              : &order_settings_default),
-                        "node %u:\n%s", node, printed);
+    EXPERIMENTS_REQUIRE(order_settings_same(&part->order, &e->order), "node %u:\n%s", node, printed);
     static const struct clock_keeping nobody;
     EXPERIMENTS_REQUIRE(
         experiments_same_clock(&e->nodes[node].clock, &part->nodes[node].clock) &&
