@@ -270,8 +270,7 @@ const struct activity_wait *activity_wait_in(const struct activity_thread *t, in
 bool activity_is_woken(const struct activity_thread *t, const struct activity_interval *next);
 
 /** Adds a span that no record ends, of thread `is` (its names and numbers): it lasts until `span.end`. False: no
- * memory.
- */
+ * memory. */
 bool activity_add_open(struct activity *a, const struct activity_thread *is, const char *name, const char *reason,
                        struct activity_span span);
 

@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what an aspect is about --------------------------------------------------------------------------------------
- */
+/* ---- what an aspect is about ------------------------------------------------------------------------------------- */
 
 /* Whether hypothesis `why` is true, or not known, over all of the time. */
 static bool is_open(const struct search *s, enum search_why why, bool or_true)
@@ -99,8 +98,7 @@ void deepen_weigh(const struct activity *a, const struct slow_terms *t, const st
     is->may = is->may < 1 ? is->may : 1;
 }
 
-/* ---- turns --------------------------------------------------------------------------------------------------------
- */
+/* ---- turns ------------------------------------------------------------------------------------------------------- */
 
 static void turn_off(struct deepen_aspect *a, int64_t now)
 {

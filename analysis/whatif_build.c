@@ -356,8 +356,7 @@ static void put_run(struct build *b, uint32_t thread, int64_t from, int64_t unti
 }
 
 /* Whether the process or command of that name, on the node of thread `t`, is one of the run; `simulated`: and has
- * steps.
- */
+ * steps. */
 static bool is_of_run(const struct build *b, const struct activity_thread *t, uint32_t name, bool simulated)
 {
     for (size_t i = 0; name != ACTIVITY_NONE && i < b->a->thread_count; i++)

@@ -49,9 +49,7 @@ static inline int64_t saturate_up(double ns)
     return ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
 }
 
-/**
- * A foreign time or duration in ns, clamped to +-2^61 (73 years): no sum or difference of three of them overflows.
- */
+/** A foreign time or duration in ns, clamped to +-2^61 (73 years): no sum or difference of three of them overflows. */
 static inline int64_t saturate_ns(int64_t ns)
 {
     const int64_t most = INT64_C(1) << 61;

@@ -4,9 +4,7 @@
 
 #include <string.h>
 
-/*
- * Bytes of the UTF-8 sequence at `p`, of which `left` may be read; 0 if there is none, or NUL (RFC 3629, section 4).
- */
+/* Bytes of the UTF-8 sequence at `p`, of which `left` may be read; 0 if there is none, or NUL (RFC 3629, section 4). */
 static size_t utf8_length(const unsigned char *p, size_t left)
 {
     size_t n = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;

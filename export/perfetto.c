@@ -287,8 +287,7 @@ static int put_level(struct perfetto *x, const struct record_item *item)
     return 0;
 }
 
-/* ---- the monitor's records ----------------------------------------------------------------------------------------
- */
+/* ---- the monitor's records --------------------------------------------------------------------------------------- */
 
 /* The number of a field of this name and type; the number of fields: there is none. */
 static uint32_t field_of(const struct dict_aspect *a, const char *name, enum dict_type type)

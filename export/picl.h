@@ -18,8 +18,7 @@
 struct picl;
 
 /** Times are seconds since `start`, ns of the run's time. Borrows `out`; errors of it show in ferror(). NULL: no
- * memory.
- */
+ * memory. */
 struct picl *picl_new(FILE *out, int64_t start);
 
 /** Writes a record or a loss. Returns 0 or BEZEL_ENOMEM. */

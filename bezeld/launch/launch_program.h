@@ -33,9 +33,7 @@ int launch_program_trigger(const struct experiment *e, uint32_t node, const stru
 void launch_program_trigger_name(uint32_t trigger, char name[MESSAGE_NAME_MAX + 1]);
 int launch_program_trigger_find(const struct experiment *e, const char *name);
 
-/**
- * Finds the process, and its instance, that has `name` on node `node` and a command. Returns NULL if there is none.
- */
+/** Finds the process, and its instance, that has `name` on node `node` and a command. Returns NULL if there is none. */
 const struct experiment_process *launch_program_find(const struct experiment *e, uint32_t node, const char *name,
                                                      uint32_t *instance);
 

@@ -82,9 +82,7 @@ int launcher_receive(struct launcher *l, struct message *m) BEZEL_MUST_CHECK;
  */
 bool launcher_close(struct launcher *l);
 
-/**
- * Kills our child at once, and waits until it is gone: from then on it starts nothing. Then call launcher_finish().
- */
+/** Kills our child at once, and waits until it is gone: from then on it starts nothing. Then call launcher_finish(). */
 void launcher_kill(struct launcher *l);
 
 /**

@@ -16,8 +16,7 @@ enum {
     SHM_LITTLE = 64 << 10 /* KiB: a window and some tens of rings */
 };
 
-/* ---- Traits -------------------------------------------------------------------------------------------------------
- */
+/* ---- Traits ------------------------------------------------------------------------------------------------------ */
 
 static struct node_trait *find(const struct node_traits *traits, const char *key, size_t n)
 {

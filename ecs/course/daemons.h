@@ -77,9 +77,7 @@ struct daemons {
     char epoch_text[24];
 };
 
-/**
- * Finds the programs for the daemons of `e`. Returns 0 with *f for daemons_free(), or an error, logged to stderr.
- */
+/** Finds the programs for the daemons of `e`. Returns 0 with *f for daemons_free(), or an error, logged to stderr. */
 int daemons_find(const struct experiment *e, struct daemons *f) BEZEL_MUST_CHECK;
 
 /**

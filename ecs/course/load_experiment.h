@@ -13,9 +13,7 @@
  */
 int load_text(const char *text, size_t n, const char *file, struct experiment **e) BEZEL_MUST_CHECK;
 
-/**
- * As load_text(), for a run that is taken over: of this machine only the keys are checked.
- */
+/** As load_text(), for a run that is taken over: of this machine only the keys are checked. */
 int load_again(const char *text, size_t n, const char *file, struct experiment **e) BEZEL_MUST_CHECK;
 
 /**

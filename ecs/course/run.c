@@ -657,8 +657,7 @@ static int conclude(struct run *r)
 }
 
 /* Programs that hand the run on write to the collector's log: what one says last of what it could not is for the
- * operator.
- */
+ * operator. */
 static void tell_servers(const struct run *r)
 {
     static const struct {

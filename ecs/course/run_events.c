@@ -263,8 +263,7 @@ void run_feed(struct run *r, const struct state_event *event)
     run_act(r, actions);
 }
 
-/* ---- Triggers: snapshots, for which all nodes save what their flight recorders hold, and the end ------------------
- */
+/* ---- Triggers: snapshots, for which all nodes save what their flight recorders hold, and the end ----------------- */
 
 /* Sends the snapshot under way, if there is one, to daemon `d`. */
 static void send_snapshot(struct run *r, uint32_t d)

@@ -40,9 +40,7 @@ struct options {
 
 enum options_result { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG };
 
-/**
- * Reads the command line of the server or the client. Prints the help or the error unless it returns OPTIONS_RUN.
- */
+/** Reads the command line of the server or the client. Prints the help or the error unless it returns OPTIONS_RUN. */
 enum options_result options_read(struct options *o, bool server, int argc, char **argv);
 
 /** SIGTERM and SIGINT make stopping() true from now on, and interrupt a sleep or a recv(). */

@@ -66,9 +66,7 @@ bool link_peer_is(const struct link_peer *a, const struct link_peer *b);
 uint64_t link_peer_key(const struct link_peer *peer);
 uint32_t link_peer_sizes(const struct link_peer *peer);
 
-/**
- * A received frame, valid until link_frame_free(). Short data are in `handle` itself: do not copy or move a frame.
- */
+/** A received frame, valid until link_frame_free(). Short data are in `handle` itself: do not copy or move a frame. */
 struct link_frame {
     struct link_peer peer;
     unsigned roles;             /* of enum key_role: the sender's; all of them where the link has no keys */

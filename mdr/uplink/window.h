@@ -124,9 +124,7 @@ void window_acknowledge(struct window *w, uint32_t i, uint64_t next_seq);
  */
 void window_free_each(struct window *w, void (*gone)(void *context, const struct packet_header *h), void *context);
 
-/**
- * Walks the packets: the one at position *at (start with window_oldest()), or NULL at the end; *at moves behind it.
- */
+/** Walks the packets: the one at position *at (start with window_oldest()), or NULL at the end; *at moves behind it. */
 uint64_t window_oldest(const struct window *w);
 uint64_t window_end(const struct window *w);
 struct window_packet *window_next(struct window *w, uint64_t *at);

@@ -92,8 +92,7 @@ int levels_walk(struct levels *l, const struct levels_ring *ring, const struct l
 /** Where what follows the tree begins; NULL: where the stream does. */
 struct levels_mark levels_tail(const struct levels_tree *t);
 
-/* ---- levels_visit.c: trees ----------------------------------------------------------------------------------------
- */
+/* ---- levels_visit.c: trees --------------------------------------------------------------------------------------- */
 
 /** What wants to know of a track: of whole columns. */
 struct levels_visitor {

@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/**
- * How often the programs of a run recorded each label of their enums. One thread.
- */
+/** How often the programs of a run recorded each label of their enums. One thread. */
 #ifndef BEZEL_RUN_READ_LABEL_STATISTICS_H
 #define BEZEL_RUN_READ_LABEL_STATISTICS_H
 

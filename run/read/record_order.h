@@ -61,9 +61,7 @@ int record_order_add(struct record_order *o, struct record_stream *s) BEZEL_MUST
  */
 int record_order_next(struct record_order *o, struct record_item *item) BEZEL_MUST_CHECK;
 
-/**
- * Records and losses of the run's time `ns` and later are held back, ns; INT64_MAX, as at first: none.
- */
+/** Records and losses of the run's time `ns` and later are held back, ns; INT64_MAX, as at first: none. */
 void record_order_hold(struct record_order *o, int64_t ns);
 
 /** Takes the nodes from a newer model, before their streams. Returns 0; BEZEL_EMALFORMED where it lacks one. */

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/*
- * A real collector with made-up external sensors: its answers, the files, and the output of CTF readers.
- */
+/* A real collector with made-up external sensors: its answers, the files, and the output of CTF readers. */
 #include "base/bytes.h"
 #include "base/file.h"
 #include "mdr/link/unidentified_peers.h"

@@ -244,8 +244,7 @@ static void another_version_is_refused_with_a_sentence(void **state)
     assert_non_null(strstr(s.message.refuse.reason, "version 3 were sent to a part of Bezel that reads version 2: "));
 }
 
-/* ---- Commands that come late, twice, or to another ----------------------------------------------------------------
- */
+/* ---- Commands that come late, twice, or to another --------------------------------------------------------------- */
 
 /* Sends s.message.command as it is, with an envelope of its own. */
 static int forge(uint32_t id, uint64_t life, uint64_t deadline, enum message_verb verb)

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /** Three nodes of a manager under test: each observation stays until a test changes it, and each node applies its
- * setpoints.
- */
+ * setpoints. */
 #ifndef BEZEL_TESTS_LIB_MANAGED_H
 #define BEZEL_TESTS_LIB_MANAGED_H
 

@@ -499,8 +499,7 @@ static void check_longest(void)
                 assert_int_equal(longest(t, i), event_time(&threads[t], i) / TICK);
 }
 
-/* ---- the path that grows --------------------------------------------------------------------------------------------
- */
+/* ---- the path that grows ----------------------------------------------------------------------------------------- */
 
 enum { FED_SPAN, FED_WAIT, FED_INTERVAL, FED_EVENT };
 struct fed {

@@ -352,8 +352,7 @@ TEST(what_is_infeasible_is_said_with_the_numbers_and_nothing_else_is)
     }
 }
 
-/* ---- As it is on a real machine -----------------------------------------------------------------------------------
- */
+/* ---- As it is on a real machine ---------------------------------------------------------------------------------- */
 
 /* Polls come late, now and then a node is starved, and it keeps its budget within a step. */
 static struct plant any_machine(void)

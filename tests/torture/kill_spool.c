@@ -29,8 +29,7 @@ enum { PACKET_MOST = 3000 };
 static const uint8_t run[16] = "this run", uuid[16] = "this trace", other[16] = "another";
 static uint64_t seed;
 
-/* ---- Writes that end in the middle --------------------------------------------------------------------------------
- */
+/* ---- Writes that end in the middle ------------------------------------------------------------------------------- */
 
 static uint64_t writes_left;             /* 0: no end */
 static uint64_t last_bytes = UINT64_MAX; /* that the last one does; UINT64_MAX: it is drawn */
@@ -56,8 +55,7 @@ ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int count, off64_t a
     _exit(0);
 }
 
-/* ---- Packets that can be told -------------------------------------------------------------------------------------
- */
+/* ---- Packets that can be told ------------------------------------------------------------------------------------ */
 
 /* What the spool holds: numbers, into `list`. Every packet is whole. */
 static uint64_t list_all(struct spool *s, uint64_t *list, uint64_t max)
@@ -85,8 +83,7 @@ static struct spool *open_spool(struct spool_found *found)
     return s;
 }
 
-/* ---- Kills --------------------------------------------------------------------------------------------------------
- */
+/* ---- Kills ------------------------------------------------------------------------------------------------------- */
 
 /* What the victim says that it is about to do, and has done: packets appended, and freed. */
 static struct notes {
@@ -269,8 +266,7 @@ TEST_WITH(scratch_begin, scratch_end, killed_at_any_byte_while_it_is_made_it_is_
     assert_true(write > 2);
 }
 
-/* ---- Damage -------------------------------------------------------------------------------------------------------
- */
+/* ---- Damage ------------------------------------------------------------------------------------------------------ */
 
 static void append_numbers(struct spool *s, uint64_t from, uint64_t to)
 {
@@ -373,8 +369,7 @@ TEST_WITH(scratch_begin, scratch_end, killed_at_any_byte_while_it_is_made_from_a
     }
 }
 
-/* ---- Bounds -------------------------------------------------------------------------------------------------------
- */
+/* ---- Bounds ------------------------------------------------------------------------------------------------------ */
 
 TEST_WITH(scratch_begin, scratch_end, a_full_one_takes_nothing_more_and_takes_it_again_when_some_is_freed)
 {

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/*
- * What killed programs leave in a folder: what of it the next program removes, and what it leaves alone.
- */
+/* What killed programs leave in a folder: what of it the next program removes, and what it leaves alone. */
 #include "sensor/shm/litter.h"
 #include "base/procstat.h"
 #include "base/sigbus_guard.h"

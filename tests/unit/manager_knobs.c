@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Knobs that a manager steers: one value for all nodes. What is decided of a knob is unit/knob_controller's and
- * property/knob_search's.
- */
+ * property/knob_search's. */
 #include "resmgr/manager/manager.h"
 
 #include "mdr/manage.h"

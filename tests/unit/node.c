@@ -32,8 +32,7 @@ static int open_node(void **state)
 static const struct command_request asker_of_old = {.peer = {.size = 5, .id = "asker"}};
 
 /* Whoever asked for its state is told at once of a limit that breaks, while the rest of the judgement is still to be
- * read.
- */
+ * read. */
 TEST_WITH(open_node, close_node, a_limit_that_breaks_leaves_the_rest_of_its_judgement_as_it_was)
 {
     static struct message m;

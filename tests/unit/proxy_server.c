@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* The proxy of an inner collector: links pass through one and through two, by name too, and what goes wrong harms
- * nobody.
- */
+ * nobody. */
 #include "collector/proxy_server.h"
 
 #include "mdr/link/link.h"

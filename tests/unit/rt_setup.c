@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/*
- * Real-time placement with the system's own answers: each case in a process of its own, which may lose privileges.
- */
+/* Real-time placement with the system's own answers: each case in a process of its own, which may lose privileges. */
 #include "bezeld/node/rt_setup.h"
 #include "base/clock.h"
 #include "mdr/link/link.h"

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/*
- * The run database: summary_load() returns what was written, and derived rows can be written anew from the trace.
- */
+/* The run database: summary_load() returns what was written, and derived rows can be written anew from the trace. */
 #include "base/file.h"
 #include "collector/receive/receiver_packet.h"
 #include "collector/receive/recover.h"

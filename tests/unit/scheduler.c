@@ -72,8 +72,7 @@ static int64_t told_cpu(const struct session *s)
     return -1;
 }
 
-/* ---- Sessions, and processes that have recorded -------------------------------------------------------------------
- */
+/* ---- Sessions, and processes that have recorded ------------------------------------------------------------------ */
 
 static struct scheduler all;
 
@@ -163,8 +162,7 @@ static int end(void **state)
     return scratch_end(state);
 }
 
-/* ---- The tests ----------------------------------------------------------------------------------------------------
- */
+/* ---- The tests --------------------------------------------------------------------------------------------------- */
 
 /*
  * However the flooded one forwards, the quiet one has its poll behind each slice of it, though it is due only once the
@@ -287,8 +285,7 @@ TEST_WITH(begin, end, one_alone_takes_all_at_once)
     assert_true(records(s) >= FLOODS * RING);
 }
 
-/* ---- CPU ----------------------------------------------------------------------------------------------------------
- */
+/* ---- CPU --------------------------------------------------------------------------------------------------------- */
 
 static void *burn(void *ns)
 {

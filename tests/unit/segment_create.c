@@ -158,8 +158,7 @@ static void fork_behind_its_back(struct segment_owned *own, struct child *c)
         pause();
 }
 
-/* ---- The truth table ----------------------------------------------------------------------------------------------
- */
+/* ---- The truth table --------------------------------------------------------------------------------------------- */
 
 TEST_WITH(scratch_begin, scratch_end, a_living_process_lives_and_a_killed_one_does_not)
 {
@@ -236,8 +235,7 @@ TEST_WITH(scratch_begin, scratch_end, a_later_process_of_the_same_pid_is_another
     segment_detach(a, true);
 }
 
-/* ---- Namespaces ---------------------------------------------------------------------------------------------------
- */
+/* ---- Namespaces -------------------------------------------------------------------------------------------------- */
 
 /* Enters new namespaces of the kinds in `flags`, as root or, where we are not, as root of a user namespace. */
 static bool enter(int flags)
@@ -295,8 +293,7 @@ TEST_WITH(scratch_begin, scratch_end, two_processes_of_one_number_and_moment_hav
     segment_forget(&two);
 }
 
-/* ---- Memory -------------------------------------------------------------------------------------------------------
- */
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t allocated(const char *path)
 {
@@ -506,8 +503,7 @@ TEST_WITH(scratch_begin, scratch_end, a_full_file_system_is_an_error_and_no_sign
     end(&c, 0);
 }
 
-/* ---- Whose the files are ------------------------------------------------------------------------------------------
- */
+/* ---- Whose the files are ----------------------------------------------------------------------------------------- */
 
 static unsigned mode_made(mode_t of_folder, mode_t mask)
 {
@@ -534,8 +530,7 @@ TEST_WITH(scratch_begin, scratch_end, files_are_the_folders_groups_as_far_as_the
     assert_int_equal(mode_made(02750, 0), 0640);
 }
 
-/* ---- What is said -------------------------------------------------------------------------------------------------
- */
+/* ---- What is said ------------------------------------------------------------------------------------------------ */
 
 static struct doorbell *hang_doorbell(void)
 {

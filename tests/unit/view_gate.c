@@ -99,8 +99,7 @@ TEST(without_control_no_secret_controls)
     assert_false(gate_may_control(&g, g.token));
 }
 
-/* ---- the file that has the token ----------------------------------------------------------------------------------
- */
+/* ---- the file that has the token --------------------------------------------------------------------------------- */
 
 TEST_WITH(scratch_begin, scratch_end, the_file_is_for_its_user_alone_wherever_it_is_made)
 {

@@ -17,8 +17,7 @@ struct path_maker {
 };
 
 /** Begins the answer to `q` of `page`; one that was begun for the same page is given up. Returns 0 or an error with
- * errno.
- */
+ * errno. */
 int path_maker_start(struct path_maker *m, struct run_view *v, uint32_t page,
                      const struct page_request *q) BEZEL_MUST_CHECK;
 

@@ -73,8 +73,7 @@ static unsigned width_of(int64_t time, uint32_t pixels)
     return width;
 }
 
-/* ---- a key: one limit, or one metric of a process, of an aspect that has records of all of them -------------------
- */
+/* ---- a key: one limit, or one metric of a process, of an aspect that has records of all of them ------------------ */
 
 static int add_to_column(const struct packet_record *r, const struct levels_place *place, void *context)
 {

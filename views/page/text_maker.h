@@ -25,9 +25,7 @@ struct text_maker {
     int64_t cpu_ns; /* of all of them */
 };
 
-/**
- * Begins a text: what the program prints with `arguments`, which end with NULL. Returns 0 or an error with errno.
- */
+/** Begins a text: what the program prints with `arguments`, which end with NULL. Returns 0 or an error with errno. */
 int text_maker_start(struct text_maker *m, const char *const *arguments) BEZEL_MUST_CHECK;
 
 /** Whether the text that was begun has ended: then *text, of *n bytes, is for free(), or NULL where it failed. */

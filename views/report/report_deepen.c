@@ -41,8 +41,7 @@ struct report_deepen {
     struct why_turns told;
 };
 
-/* ---- what it may cost ---------------------------------------------------------------------------------------------
- */
+/* ---- what it may cost -------------------------------------------------------------------------------------------- */
 
 /* The limit on what a node takes, of a CPU; NaN: the file has none. */
 static double limit_of(const struct experiment *e)
@@ -83,8 +82,7 @@ static double cost_of(const struct summary *sum, double rate)
     return rate * SLOW_RECORD_MOST * 1e-9 + fmin(rate, polls > 0 ? polls : rate) * PACKET_TAKES;
 }
 
-/* ---- aspects ------------------------------------------------------------------------------------------------------
- */
+/* ---- aspects ----------------------------------------------------------------------------------------------------- */
 
 static struct candidate *candidate_of(struct report_deepen *s, const struct summary_book *b)
 {
@@ -125,8 +123,7 @@ static void look_at_books(struct report_deepen *s, const struct summary *sum, do
     }
 }
 
-/* ---- what is not known --------------------------------------------------------------------------------------------
- */
+/* ---- what is not known ------------------------------------------------------------------------------------------- */
 
 static void weigh(struct report_deepen *s, const struct summary *sum, const struct why_answer *a)
 {

@@ -223,8 +223,7 @@ int top_source_aspects(struct top_source *s, const struct top_state *state, stru
     return make_stats(s);
 }
 
-/* ---- rows that are visible ----------------------------------------------------------------------------------------
- */
+/* ---- rows that are visible --------------------------------------------------------------------------------------- */
 
 static int take_visible(const struct top_source_reading *r, const struct packet_record *record,
                         const struct levels_place *place)

@@ -10,8 +10,7 @@
 
 enum { PIECES_MOST = 10000, TERMS_OF_CAUSE = 3, DELAYS_MOST = 100 };
 
-/* ---- what an answer rests on --------------------------------------------------------------------------------------
- */
+/* ---- what an answer rests on ------------------------------------------------------------------------------------- */
 
 struct remarks {
     void (*put)(void *context, const char *text);
@@ -159,8 +158,7 @@ void why_remarks(const struct why_page *p, const struct why_answer *a, void (*pu
         remark(&r, "The run goes on: this is about what is stored by now.");
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------------------------------
- */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 /* `pid` is null where it is not known, or several processes have the name. */
 static void put_process(struct json *j, const char *const keys[3], const struct why_answer *a, uint32_t thread)

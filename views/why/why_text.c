@@ -132,8 +132,7 @@ void why_term_texts(const struct why_page *p, const struct why_answer *a, const 
     snprintf(in, size, "%s", why_where(p, a, &d).s);
 }
 
-/* ---- the slow beside the usual ------------------------------------------------------------------------------------
- */
+/* ---- the slow beside the usual ----------------------------------------------------------------------------------- */
 
 static void put_instances(const struct why_question *q, FILE *out)
 {
@@ -267,8 +266,7 @@ static void put_terms(const struct why_page *p, const struct why_answer *a, FILE
     table_print(t, 2, out);
 }
 
-/* ---- the slowest one ----------------------------------------------------------------------------------------------
- */
+/* ---- the slowest one --------------------------------------------------------------------------------------------- */
 
 static int by_size(const void *x, const void *y)
 {
@@ -464,8 +462,7 @@ static void put_whole(const struct why_page *p, const struct why_answer *a, FILE
     why_remarks(p, a, put_remark, out);
 }
 
-/* ---- the answer ---------------------------------------------------------------------------------------------------
- */
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
 
 /* Where most of what the slow have more is. */
 static void put_most(const struct why_page *p, const struct why_answer *a, FILE *out)

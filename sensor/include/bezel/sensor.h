@@ -124,9 +124,7 @@ struct bezel_aspect {
     uint32_t kind;             /* enum bezel_kind; 0: an event */
 };
 
-/**
- * `enable` points here before the aspect is declared: not zero, so that the first record goes to the library.
- */
+/** `enable` points here before the aspect is declared: not zero, so that the first record goes to the library. */
 extern BEZEL_API const uint32_t bezel_enable_unset;
 
 /**
