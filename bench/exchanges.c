@@ -93,7 +93,7 @@ int main(void)
     if (!err)
         err = keyring_open(dir, &server_keys.known);
     if (!err)
-        err = clock_server_open("tcp://lo:*", &server_keys, &nobody, &s);
+        err = (s = clock_server_open("tcp://lo:*", &server_keys, &nobody, false)) ? 0 : BEZEL_ESYS;
     if (!err)
         err = clock_client_open(&node_keys, &nobody, &c);
     if (!err) {

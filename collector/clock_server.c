@@ -4,6 +4,8 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/ulimit.h"
 #include "mdr/message.h"
 
 #include <errno.h>
@@ -142,18 +144,18 @@ static int open_server(const char *data, const struct link_keys *keys, const str
     return err;
 }
 
-int clock_server_open(const char *data, const struct link_keys *keys, const struct clock_keeping *keeping,
-                      struct clock_server **s)
+struct clock_server *clock_server_open(const char *data, const struct link_keys *keys,
+                                       const struct clock_keeping *keeping, bool inner)
 {
-    *s = NULL;
-    return endpoint_path(data) || endpoint_is_loopback(data) ? 0 : open_server(data, keys, keeping, false, s);
-}
-
-int clock_server_open_inner(const char *data, const struct link_keys *keys, const struct clock_keeping *keeping,
-                            struct clock_server **s)
-{
-    *s = NULL;
-    return open_server(data, keys, keeping, true, s);
+    struct clock_server *s = NULL;
+    bool alone = endpoint_path(data) || endpoint_is_loopback(data);
+    int err = alone && !inner ? 0 : open_server(data, keys, keeping, inner, &s);
+    if (err)
+        log_warn("BEZEL-CLOCK",
+                 "the port above %s, where nodes ask for the time, cannot be used (%s): clocks of other machines are "
+                 "compared by their wall clocks alone",
+                 data, ulimit_reason(err));
+    return s;
 }
 
 void clock_server_pass(struct clock_server *s, const uint8_t identity[16], const char *endpoint)

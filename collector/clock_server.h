@@ -19,19 +19,15 @@ struct clock_server;
 
 /**
  * Binds the link beside the data link, which listens at `data`: one port above it; at any free port if that does
- * (":*"). `keys` are borrowed until clock_server_close(); `keeping` is what keeps this machine's wall clock. Returns 0
- * with *s, which is NULL where `data` is over ipc or loopback: then the nodes are on this machine. Else link_bind()'s
- * error, BEZEL_EINVAL if there is no port above, BEZEL_ENOMEM or BEZEL_ESYS.
- */
-int clock_server_open(const char *data, const struct link_keys *keys, const struct clock_keeping *keeping,
-                      struct clock_server **s) BEZEL_MUST_CHECK;
-
-/**
- * The same for an inner collector: nothing is answered before clock_server_pass(); where `data` is over ipc or
+ * (":*"). `keys` are borrowed until clock_server_close(); `keeping` is what keeps this machine's wall clock. NULL where
+ * `data` is over ipc or loopback: then the nodes are on this machine; or where that cannot be, after a warning: then
+ * the clocks of nodes on other machines are compared by their wall clocks.
+ *
+ * `inner`: for an inner collector. Nothing is answered before clock_server_pass(); where `data` is over ipc or
  * loopback, it listens at a free port of loopback. `keys` are also those to connect with.
  */
-int clock_server_open_inner(const char *data, const struct link_keys *keys, const struct clock_keeping *keeping,
-                            struct clock_server **s) BEZEL_MUST_CHECK;
+struct clock_server *clock_server_open(const char *data, const struct link_keys *keys,
+                                       const struct clock_keeping *keeping, bool inner);
 
 /**
  * The nodes ask for clock `identity` from now on: it is answered here where it is that of this machine; else questions

@@ -228,19 +228,6 @@ static void open_watermarks(struct collector_daemon *v)
     receiver_set_watermarks(v->receiver, v->watermarks);
 }
 
-/* Without it the clocks of nodes on other machines are compared by their wall clocks. */
-static void open_clock(struct collector_daemon *v)
-{
-    const char *listen = v->options->listen; /* NULL: no node will connect */
-    int err = listen ? clock_server_open(listen, v->options->key ? &v->keys : NULL, &v->options->clock, &v->clock) : 0;
-    if (err)
-        log_warn("BEZEL-CLOCK",
-                 "the port above %s, where nodes ask for the time, cannot be used (%s): clocks of other machines are "
-                 "compared by their wall clocks alone",
-                 listen, ulimit_reason(err));
-    receiver_set_clock_port(v->receiver, clock_server_port(v->clock));
-}
-
 static int start(struct collector_daemon *v)
 {
     int err = open_signals(v);
@@ -269,7 +256,9 @@ static int start(struct collector_daemon *v)
     if (!v->evaluate)
         return report(BEZEL_ENOMEM, "BEZEL-START", "evaluators");
     open_watermarks(v);
-    open_clock(v);
+    if (v->options->listen) /* else no node will connect */
+        v->clock = clock_server_open(v->options->listen, v->options->key ? &v->keys : NULL, &v->options->clock, false);
+    receiver_set_clock_port(v->receiver, clock_server_port(v->clock));
     return 0;
 }
 
@@ -387,14 +376,14 @@ static void take_signal(struct collector_daemon *v)
     lifetime_end_on_next();
 }
 
-static void watch_parent_pipe(struct collector_daemon *v)
+bool collector_daemon_is_deserted(const struct collector_daemon_options *options, int64_t *end_at)
 {
-    if (v->end_at || !lifetime_is_deserted(v->options->parent_pipe))
-        return;
+    if (*end_at || !lifetime_is_deserted(options->parent_pipe))
+        return false;
     log_warn("BEZEL-PARENT-PIPE",
              "the process that started this collector is gone: it ends with its last node, or in 2 s");
-    v->end_at = clock_now() + DRAIN_TIME;
-    store_hurry(v->store);
+    *end_at = clock_now() + DRAIN_TIME;
+    return true;
 }
 
 static void save_when_due(struct collector_daemon *v, int64_t now)
@@ -421,8 +410,8 @@ static void wait_for_something(struct collector_daemon *v)
     receiver_awake(v->receiver);
     if (fds[0] >= 0)
         take_signal(v);
-    if (fds[1] >= 0)
-        watch_parent_pipe(v);
+    if (fds[1] >= 0 && collector_daemon_is_deserted(v->options, &v->end_at))
+        store_hurry(v->store);
 }
 
 static void serve(struct collector_daemon *v)

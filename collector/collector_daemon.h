@@ -40,6 +40,9 @@ int collector_daemon_discard(const struct collector_daemon_options *options) BEZ
 /** Logs why `endpoint` cannot be bound, unless `err` is 0. Returns `err`. */
 int collector_daemon_endpoint(int err, const char *endpoint);
 
+/** Whether the parent pipe has ended just now; then *end_at is when the collector ends at the latest. */
+bool collector_daemon_is_deserted(const struct collector_daemon_options *options, int64_t *end_at);
+
 /** The port at which a bound link listens; 0: it has none. */
 uint32_t collector_daemon_port(const struct link *link);
 

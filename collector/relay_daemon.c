@@ -19,8 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DRAIN_TIME (2 * CLOCK_S) /* the longest that it serves its nodes once `bezel run` is gone */
-
 enum { LINGER_MS = 500, COMMANDS_A_TURN = 16 };
 
 struct relay_daemon {
@@ -38,19 +36,6 @@ struct relay_daemon {
 };
 
 /* ---- start ------------------------------------------------------------------------------------------------------- */
-
-/* Without it the clocks of nodes on other machines are compared by their wall clocks. */
-static void open_clock(struct relay_daemon *v)
-{
-    const char *listen = v->options->listen;
-    int err = clock_server_open_inner(listen, v->options->key ? &v->keys : NULL, &v->options->clock, &v->clock);
-    if (err)
-        log_warn("BEZEL-CLOCK",
-                 "the port above %s, where nodes ask for the time, cannot be used (%s): clocks of other machines are "
-                 "compared by the wall clocks alone",
-                 listen, ulimit_reason(err));
-    relay_set_clock_port(v->relay, clock_server_port(v->clock));
-}
 
 static int open_relay(struct relay_daemon *v, const struct relay_options *inner)
 {
@@ -86,8 +71,10 @@ static int start(struct relay_daemon *v, const struct relay_options *inner, cons
             command_server_open(o->control, endpoint_path(o->control) ? NULL : &v->keys, &v->control), o->control);
     if (!err)
         err = open_relay(v, inner);
-    if (!err)
-        open_clock(v);
+    if (!err) {
+        v->clock = clock_server_open(o->listen, o->key ? &v->keys : NULL, &o->clock, true);
+        relay_set_clock_port(v->relay, clock_server_port(v->clock));
+    }
     if (!err && o->proxy)
         err = collector_daemon_endpoint(proxy_server_open(o->proxy, o->forward, &v->proxy), o->proxy);
     return err;
@@ -157,15 +144,6 @@ static void serve_control(struct relay_daemon *v)
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
-static void watch_parent_pipe(struct relay_daemon *v)
-{
-    if (v->end_at || !lifetime_is_deserted(v->options->parent_pipe))
-        return;
-    log_warn("BEZEL-PARENT-PIPE",
-             "the process that started this collector is gone: it ends with its last node, or in 2 s");
-    v->end_at = clock_now() + DRAIN_TIME;
-}
-
 /* Has questions for the time answered by whom the parent named. */
 static void follow_clock(struct relay_daemon *v)
 {
@@ -201,7 +179,7 @@ static void serve(struct relay_daemon *v)
     while (!v->finish) {
         wait_for_something(v);
         v->finish |= lifetime_terms(v->signals) > 0;
-        watch_parent_pipe(v);
+        (void)collector_daemon_is_deserted(v->options, &v->end_at);
         serve_control(v);
         (void)relay_turn(v->relay, clock_now());
         int64_t now = clock_now();
