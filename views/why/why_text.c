@@ -241,6 +241,12 @@ static void put_classes(const struct why_answer *a, FILE *out)
     fputs(*comma == ',' ? ".\n" : "", out);
 }
 
+static void put_doing(struct table *t, const struct why_page *p, const struct why_answer *a, const struct why_doing *d)
+{
+    table_cell(t, "%s", why_what(p, a, d).s);
+    table_cell(t, "%s", why_where(p, a, d).s);
+}
+
 static void put_terms(const struct why_page *p, const struct why_answer *a, FILE *out)
 {
     static const char *const heads[] = {"more", "slow", "usual", "of the slow", "what", "where"};
@@ -254,8 +260,7 @@ static void put_terms(const struct why_page *p, const struct why_answer *a, FILE
         put_times(t, is->slow, alone ? (double)NAN : is->usual);
         table_cell(t, "%s .. %s", why_duration((double)is->slow_least).s, why_duration((double)is->slow_most).s);
         struct why_doing d = why_doing_of(is);
-        table_cell(t, "%s", why_what(p, a, &d).s);
-        table_cell(t, "%s", why_where(p, a, &d).s);
+        put_doing(t, p, a, &d);
         slow += is->slow;
         usual += is->usual;
     }
@@ -306,8 +311,7 @@ static void put_pieces(const struct why_page *p, const struct why_answer *a, FIL
             continue;
         }
         struct why_doing d = {is->is, is->why, is->thread, is->span, is->peer, is->by, true};
-        table_cell(t, "%s", why_what(p, a, &d).s);
-        table_cell(t, "%s", why_where(p, a, &d).s);
+        put_doing(t, p, a, &d);
         n = 1;
     }
     table_print(t, 2, out);
@@ -429,8 +433,7 @@ static void put_path(const struct why_page *p, const struct why_answer *a, FILE 
     for (size_t i = 0; i < terms->count && i < PIECES_SHOWN && terms->terms[i].slow >= terms->slow / 200; i++) {
         struct why_doing d = why_doing_of(&terms->terms[i]);
         put_share(t, terms->terms[i].slow, terms->slow);
-        table_cell(t, "%s", why_what(p, a, &d).s);
-        table_cell(t, "%s", why_where(p, a, &d).s);
+        put_doing(t, p, a, &d);
         shown += terms->terms[i].slow;
     }
     put_share(t, terms->slow - shown, terms->slow);
