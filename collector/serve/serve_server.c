@@ -252,8 +252,9 @@ static int start(struct serve_server *v)
     if (o->parent_pipe < 0)
         signal(SIGINT, on_interrupt);
     int ready = o->ready, err = v->signals < 0 ? BEZEL_ESYS : 0;
-    if (!err && o->key)
-        err = link_keys_open(o->key, o->keys, NULL, &v->keys);
+    int keys = !err && o->key ? link_keys_open(o->key, o->keys, NULL, &v->keys) : 0;
+    if (keys)
+        return keys; /* it has named the file */
     if (!err)
         err = link_bind(o->listen, READ_FRAME_MAX, o->key ? &v->keys : NULL, &v->link);
     if (err == BEZEL_EBUSY)

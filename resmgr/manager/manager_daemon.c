@@ -77,8 +77,9 @@ static int read_experiment(const char *path, struct experiment **e)
 static int open_control(struct manager_daemon *s, const struct manager_daemon_options *o)
 {
     int err = endpoint_path(o->control) ? 0 : link_keys_open(o->key, o->keys, NULL, &s->keys);
-    if (!err)
-        err = command_server_open(o->control, endpoint_path(o->control) ? NULL : &s->keys, &s->control);
+    if (err)
+        return err; /* it has named the file */
+    err = command_server_open(o->control, endpoint_path(o->control) ? NULL : &s->keys, &s->control);
     if (err)
         log_error("BEZEL-RESMGR-CONTROL", "cannot take commands at %s: %s", o->control, ulimit_reason(err));
     return err;

@@ -5,11 +5,9 @@
 #include "base/log.h"
 #include "base/ulimit.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The endpoint in `text`, NODE=ENDPOINT, if NODE is `name`; else NULL. */
 static const char *endpoint_of(const char *text, const char *name)
@@ -70,12 +68,7 @@ static int find_keys(const struct manager_daemon_options *o, const char *what, c
                   endpoint);
         return BEZEL_EPERM;
     }
-    if (snprintf(server, PATH_MAX, "%s/%s.pub", o->keys, name) >= PATH_MAX)
-        return BEZEL_EINVAL;
-    const char *lacks = access(o->key, R_OK) != 0 ? o->key : access(server, R_OK) != 0 ? server : NULL;
-    if (lacks)
-        log_error("BEZEL-RESMGR-LINK", "%s: key %s cannot be read: %s", what, lacks, strerror(errno));
-    return lacks ? BEZEL_ESYS : 0;
+    return snprintf(server, PATH_MAX, "%s/%s.pub", o->keys, name) >= PATH_MAX ? BEZEL_EINVAL : 0;
 }
 
 /* `node` "": to the daemon as a whole. */
@@ -87,8 +80,9 @@ static int open_link(const struct experiment *e, const struct manager_daemon_opt
     if (err)
         return err;
     experiment_proxies(e, endpoint, proxies);
+    log_forget_error();
     err = command_caller_open(caller, endpoint, (struct command_caller_access){o->key, server, proxies}, o->run, node);
-    if (err)
+    if (err && !log_last_error()[0]) /* else that names the key */
         log_error("BEZEL-RESMGR-LINK", "%s: cannot connect to %s: %s", what, endpoint, ulimit_reason(err));
     return err;
 }
