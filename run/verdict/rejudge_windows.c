@@ -65,9 +65,8 @@ static bool is_short(const struct summary *s, const struct experiment *e, uint32
     const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
     if (!m || !m->aspect || l->kind != LIMIT_EXPECT || l->global)
         return false;
-    if (experiment_metric_is_counted(m)) /* fewer are silence */
-        return m->window < e->adapt.every && l->compare == COMPARE_AT_MOST;
-    return !experiment_metric_is_of_arrivals(m) && (m->window < e->adapt.every || is_brief(s, e, i));
+    bool is_silence = experiment_metric_is_counted(m) && l->compare == COMPARE_AT_LEAST;
+    return !is_silence && !experiment_metric_is_of_arrivals(m) && (m->window < e->adapt.every || is_brief(s, e, i));
 }
 
 /* ns between the instants at which limit `i` is judged again. */

@@ -90,7 +90,7 @@ TEST(short_windows_are_judged_from_all_records_of_an_ended_run)
         assert_int_equal(rejudge_gaps(s.g.run, &s.s, &s.e), 0);
         for (int i = 0; i < LIMITS; i++) {
             const struct experiment_metric *m = &s.metrics[s.limits[i].metric];
-            bool counted = experiment_metric_is_counted(m), brief = !counted && is_brief(&s, i, &coarse[i]);
+            bool counted = experiment_metric_is_counted(m), brief = is_brief(&s, i, &coarse[i]);
             bool anew = s.limits[i].kind == LIMIT_EXPECT && (m->window < EVERY || brief) && !lost &&
                         (!counted || s.limits[i].compare == COMPARE_AT_MOST);
             int64_t step = m->tumbles ? m->window : m->window / 8;
