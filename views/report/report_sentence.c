@@ -95,13 +95,14 @@ static bool is_judged_little(const struct verdict_limit *l)
     return l->judged < l->total - l->judged;
 }
 
-/* First records of the interval that limit `i` bounds from above, to which no last one came in a window: how long these
- * take is not known. */
+/* First records of the interval that limit `i` bounds from above, to which no last one came in a window, or before
+ * their value came again: how long these take is not known. */
 static uint64_t count_endless(const struct report *r, size_t i)
 {
     const struct experiment_limit *l = &r->experiment->limits[i];
     bool is = r->intervals.counts && l->compare == COMPARE_AT_MOST && experiment_limit_is_on_interval(r->experiment, l);
-    return is ? r->intervals.counts[l->metric].beginnings[INTERVAL_LATE] : 0;
+    const struct interval_counts *c = is ? &r->intervals.counts[l->metric] : NULL;
+    return c ? c->beginnings[INTERVAL_LATE] + c->repeated[0] : 0;
 }
 
 /* Whether a verdict hides something: violations within the tolerance, or times that were not judged. */
