@@ -144,16 +144,22 @@ static int replace(struct summary *s, const struct experiment *e, uint32_t i, co
     return 0;
 }
 
-/* Nothing tells what limit `i` was in the first window behind a restart: what was held there is not known. */
+/*
+ * Nothing tells what limit `i` was in the first window behind a restart: what was held there is not known. A time
+ * between records, or the value that lasts into a window, is unknown for longer.
+ */
 static int doubt(struct summary *s, const struct experiment *e, uint32_t i, const char *why)
 {
+    const struct experiment_metric *m = &e->metrics[e->limits[i].metric];
+    bool lasts = experiment_metric_is_of_arrivals(m) || m->kind == METRIC_TIME_MEAN;
+    int64_t window = lasts ? INT64_MAX : (m->tumbles ? 2 : 1) * experiment_limit_window(e, &e->limits[i]);
     size_t count = s->gap_count;
     if (!grow_to(&s->gaps, 2 * count, sizeof *s->gaps))
         return BEZEL_ENOMEM;
     for (size_t k = 0; k < count; k++) {
         struct history_gap g = s->gaps[k];
         struct builtin_limit *l = g.limit == i && g.restarted ? verdict_row_at(s, g.node, i, g.end) : NULL;
-        int64_t end = saturate_add(g.end, experiment_limit_window(e, &e->limits[i]));
+        int64_t end = saturate_add(g.end, window);
         if (!l || g.end >= l->at)
             continue;
         g = (struct history_gap){.node = g.node,
