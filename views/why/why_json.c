@@ -75,9 +75,10 @@ static const char *remedy_of(enum path_why why, const struct activity *a)
     };
     if (why == PATH_NO_SWITCHES)
         return a->intervals > 0
-                   ? "Switches were recorded in part, by snapshots (sensing: {samplers: {switches: all}} stores all), "
-                     "or as far as the kernel and `switches.budget` permit, which the notes of `bezel report` say; "
-                     "docs/SAMPLERS.md, Switches."
+                   ? "Switches were recorded in part: of a program from when bezeld had found it, some ms after its "
+                     "begin; by snapshots (sensing: {samplers: {switches: all}} stores all); or as far as the kernel "
+                     "and `switches.budget` permit, which notes of `bezel report` say then; docs/SAMPLERS.md, "
+                     "Switches."
                    : "No switches were recorded, so nobody knows when threads ran and when they waited; unless the "
                      "kernel refused them, as a note of `bezel report` says then, add to the file: "
                      "sensing: {samplers: {switches: all}}";
