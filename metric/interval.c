@@ -272,9 +272,10 @@ static struct mark *begin_of(const struct interval *in, const struct entry *e, c
     if (fitting > 1)
         found = left == 1 ? unpassed : NULL;
     const struct interval_late_beginning *late = late_of(in, e);
-    unended += late && !(late->answered & bit_of(end->source));
-    *several = found ? late && !is_complete(in, late->answered) && late->is.at.ns > end->passed
-                     : fitting > 1 || (end->begun > INT64_MIN && unended > 0);
+    bool late_may_be = late && !(late->answered & bit_of(end->source)); /* whoever else ended it */
+    unended += late_may_be;
+    *several =
+        found ? late_may_be && late->is.at.ns > end->passed : fitting > 1 || (end->begun > INT64_MIN && unended > 0);
     return *several ? NULL : found;
 }
 

@@ -67,15 +67,15 @@ static bool draw(int64_t reach, size_t *received)
 {
     uint32_t starts = 1 + (uint32_t)below(LIVES), messages = 1 + (uint32_t)below(MESSAGES);
     uint32_t receivers = 1 + (uint32_t)below(RECEIVERS), drops = below(2) ? 0 : 8;
-    bool shared = receivers > 1 && below(2);
+    bool shared = receivers > 1 && below(2), lags = receivers == 1 || (!shared && below(4) == 0); /* beyond reach */
     int64_t at = 0, pause = (int64_t)below(3 * (uint64_t)reach), got[RECEIVERS] = {0}, lag[RECEIVERS];
     int64_t used_again = (messages - 1) * 10 * MS + pause;
     uint32_t join[RECEIVERS];
     bool is_plain = !shared && drops == 0;
     for (uint32_t r = 0; r < receivers; r++) {
-        lag[r] = MS + (int64_t)below(receivers == 1 ? 3 * (uint64_t)reach : (uint64_t)reach - 20 * MS);
+        lag[r] = MS + (int64_t)below(lags ? 3 * (uint64_t)reach : (uint64_t)reach - 20 * MS);
         join[r] = below(4) ? 0 : (uint32_t)below(2 * messages);
-        is_plain = is_plain && join[r] == 0 && lag[r] + 10 * MS < used_again;
+        is_plain = is_plain && (receivers == 1 || !lags) && join[r] == 0 && lag[r] + 10 * MS < used_again;
     }
     count = *received = 0;
     for (uint32_t life = 0; life < starts; life++, at += pause)
