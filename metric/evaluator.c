@@ -97,10 +97,10 @@ void evaluator_reset(struct evaluator *e)
     e->since = INT64_MAX;
 }
 
-void evaluator_begin(struct evaluator *e)
+void evaluator_begin(struct evaluator *e, uint64_t attempts)
 {
     if (e->rate)
-        rate_begin(e->rate);
+        rate_begin(e->rate, attempts);
 }
 
 static void take_records(struct evaluator *e, const struct packet_run *run, const struct statistic_field *field,

@@ -59,8 +59,9 @@ struct statistic_field evaluator_field(const struct experiment_metric *metric, c
 /** Drops all records and readings. */
 void evaluator_reset(struct evaluator *e);
 
-/** Another process's records follow, and all of those before it came: they stay. How fast it makes them begins anew. */
-void evaluator_begin(struct evaluator *e);
+/** Another process's records follow, behind counter `attempts`. Those before it stay; how fast it makes them begins
+ * anew. */
+void evaluator_begin(struct evaluator *e, uint64_t attempts);
 
 /**
  * Takes in records of the metric's aspect, which arrived at `now`. `field` is the place of the metric's field in them;

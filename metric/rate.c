@@ -115,10 +115,10 @@ void rate_reset(struct rate *r)
         memset(r->parts, 0, RATE_PARTS * sizeof *r->parts);
 }
 
-void rate_begin(struct rate *r)
+void rate_begin(struct rate *r, uint64_t attempts)
 {
     r->started = false;
-    r->nothing = r->marks > 0 ? rate_newest(r)->attempts : 0;
+    r->nothing = attempts;
 }
 
 static int64_t rate_part_length(const struct rate *r)

@@ -63,8 +63,11 @@ void rate_free(struct rate *r);
 /** Drops all records and readings: the rate is unknown until a full window has passed again. */
 void rate_reset(struct rate *r);
 
-/** Records that follow are another source's: the first one of them counts as first, and what was made before stays. */
-void rate_begin(struct rate *r);
+/**
+ * Records that follow, behind counter `attempts`, are another source's: the first one of them counts as first, and what
+ * was made before stays.
+ */
+void rate_begin(struct rate *r, uint64_t attempts);
 
 /**
  * Takes in the times of the records of a run. Runs may come in any order, at any time after their records. Records

@@ -352,10 +352,10 @@ static void agent_node_reset(struct agent *agent, int aspect, bool went_on)
                                .emptied = was.grown_at > was.emptied ? was.grown_at : was.emptied};
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
         agent->left[m] = agent_left(agent, m, &was);
-        if (agent->keeps_ended && agent_outlives(agent, m))
-            evaluator_begin(&agent->node.readings[m]);
-        else if (!agent_outlives(agent, m))
+        if (!agent_outlives(agent, m))
             evaluator_reset(&agent->node.readings[m]);
+        if (!agent_outlives(agent, m) || agent->keeps_ended)
+            evaluator_begin(&agent->node.readings[m], was.attempts);
         for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
             if (agent->experiment->limits[i].metric == m)
                 limit_judge_drop(&agent->judges[i], &agent->node.runs[i], went_on);

@@ -72,8 +72,10 @@ void agent_evaluate(struct agent *agent, int64_t now)
             const struct agent_source *s = &agent->node.sources[i];
             if (s->watchers > 0 || s->emptied == 0 || agent_outlives(agent, m)) /* nobody makes none of them, else */
                 evaluator_count(&agent->node.readings[m], s->attempts, now);
-            if (s->watchers == 0 && now - s->emptied > agent->experiment->metrics[m].window)
+            if (s->watchers == 0 && now - s->emptied > agent->experiment->metrics[m].window) {
                 agent->node.readings[m].since = INT64_MAX; /* its first window begins with the next process */
+                evaluator_begin(&agent->node.readings[m], s->attempts);
+            }
         }
     agent_read_silences(agent, &agent->node, now);
     agent_read(agent, &agent->node, now);

@@ -367,6 +367,36 @@ TEST_WITH(NULL, end, what_the_last_processes_made_at_their_end_is_judged_once)
 }
 
 /* A window that ended between two instants is no state of the second one: what was broken there may be over. */
+/* Of a program that is started again, with a pause longer than the window, by itself and as a part of all nodes. */
+TEST_WITH(NULL, end, a_rate_begins_with_the_first_record_behind_a_window_without_processes)
+{
+    const struct experiment_metric was = metrics[ALL];
+    for (int global = 0; global < 2; global++) {
+        metrics[ALL].window = CLOCK_S / 2;
+        limits[0] = hold(ALL, COMPARE_AT_LEAST, 50);
+        limits[0].kind = LIMIT_EXPECT;
+        limits[1] = limits[0];
+        limits[1].global = global;
+        begin(POLICY_NONE, 2);
+        struct worker *w = enter(0, 100);
+        go(2 * CLOCK_S, 0);
+        leave(w);
+        go(CLOCK_S, 0);
+        int64_t held = out->limits[0].held;
+        w = enter(1, 100);
+        w->next = now + CLOCK_S / 4;
+        for (int i = 0; i < 15; i++) {
+            go(EVERY, 0);
+            assert_true(!global || agent_partial(agent, 1).state != PARTIAL_KNOWN ||
+                        agent_partial(agent, 1).value >= 50);
+        }
+        assert_int_equal(out->limits[0].violated, 0);
+        assert_in_range(out->limits[0].held - held, CLOCK_S / 2, CLOCK_S);
+        end(NULL);
+    }
+    metrics[ALL] = was;
+}
+
 TEST_WITH(NULL, end, a_number_of_records_that_is_over_at_an_instant_lasts_no_longer)
 {
     static const enum experiment_metric_kind kinds[] = {METRIC_RATE, METRIC_COUNT};
