@@ -131,7 +131,7 @@ static bool is_progress(const struct message_judged *was, const struct message_j
            was->settling + was->held + was->violated + was->unknown != j->settling + j->held + j->violated + j->unknown;
 }
 
-enum { CAUSE_MAX = EXPERIMENT_NAME_MAX + 80 };
+enum { CAUSE_MAX = EXPERIMENT_NAME_MAX + 112 };
 
 /* Why limit `i` was not judged for `gap` ns up to `now`. */
 static void write_cause(const struct node *n, uint32_t i, int64_t gap, int64_t now, char text[CAUSE_MAX])
@@ -141,8 +141,10 @@ static void write_cause(const struct node *n, uint32_t i, int64_t gap, int64_t n
     if (saturate_most(n->judged.pause[i], now - n->judged.heard) >= gap / 2)
         snprintf(text, CAUSE_MAX, "nothing came from bezel-resmgr, which was stopped, had no CPU, or was cut off");
     else if (late > 0)
-        snprintf(text, CAUSE_MAX, "node %s was silent: its bezeld was stopped, had no CPU, or was cut off",
-                 e->nodes[late - 1].name);
+        snprintf(
+            text, CAUSE_MAX,
+            "node %s was silent, or lacked a window: its bezeld was stopped, started again, had no CPU, or was cut off",
+            e->nodes[late - 1].name);
     else if (experiment_limit_is_on_interval(e, &e->limits[i]))
         snprintf(text, CAUSE_MAX, "the collector sent no values: it was stopped, had no CPU, or was cut off");
     else
