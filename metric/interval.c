@@ -61,6 +61,7 @@ struct interval {
     struct hash_index_slot end_slots[END_SLOTS], source_slots[2 * SOURCES];
     int64_t passed[SOURCES]; /* of processes that make ends: see pass() */
     uint32_t source_count;
+    uint64_t bits, shared; /* of bit_of() of all these; those that several have */
     struct interval_series *series[INTERVAL_ENDS_MAX];
     uint32_t ends[INTERVAL_ENDS_MAX], end_count;
     struct stretch lost[INTERVAL_POSITIONS_MAX];
@@ -187,6 +188,12 @@ static uint64_t bit_of(uint32_t source)
     return UINT64_C(1) << source % 64;
 }
 
+/* That bit where it tells `source` from all others; else 0. */
+static uint64_t own_bit_of(const struct interval *in, uint32_t source)
+{
+    return bit_of(source) & ~in->shared;
+}
+
 static uint32_t answers_of(uint64_t answered)
 {
     return (uint32_t)__builtin_popcountll(answered);
@@ -218,6 +225,8 @@ static int64_t pass(struct interval *in, uint32_t source, int64_t time)
         found = (int)in->source_count++;
         hash_index_put(&in->by_source, source, 0, (uint32_t)found);
         in->passed[found] = time;
+        in->shared |= in->bits & bit_of(source);
+        in->bits |= bit_of(source);
     }
     return in->passed[found] = time > in->passed[found] ? time : in->passed[found];
 }
@@ -228,7 +237,8 @@ static int64_t pass(struct interval *in, uint32_t source, int64_t time)
  */
 static bool is_over(const struct interval *in, int64_t time, uint64_t answered, const struct mark *end)
 {
-    return in->has_several[0] && is_complete(in, answered) && !(answered & bit_of(end->source)) && time <= end->passed;
+    return in->has_several[0] && is_complete(in, answered) && !(answered & own_bit_of(in, end->source)) &&
+           time <= end->passed;
 }
 
 /* The beginning that was forgotten; NULL: none. */
@@ -272,7 +282,7 @@ static struct mark *begin_of(const struct interval *in, const struct entry *e, c
     if (fitting > 1)
         found = left == 1 ? unpassed : NULL;
     const struct interval_late_beginning *late = late_of(in, e);
-    bool late_may_be = late && !(late->answered & bit_of(end->source)); /* whoever else ended it */
+    bool late_may_be = late && !(late->answered & own_bit_of(in, end->source)); /* whoever else ended it */
     unended += late_may_be;
     *several =
         found ? late_may_be && late->is.at.ns > end->passed : fitting > 1 || (end->begun > INT64_MIN && unended > 0);
@@ -449,9 +459,11 @@ static void forget_beginning(struct interval *in, const struct entry *e, const s
 static bool pair_late(struct interval *in, const struct entry *e, const struct mark *m, enum interval_cause *cause)
 {
     struct interval_late_beginning *b = late_of(in, e);
-    if (!b || (b->answered & bit_of(m->source)))
+    if (!b || (b->answered & own_bit_of(in, m->source)))
         return false;
-    if (b->before > m->passed || is_over(in, b->is.at.ns, b->answered, m)) {
+    bool passed = m->passed == INT64_MIN || b->is.at.ns <= m->passed; /* else it has not ended that */
+    if (b->before > m->passed || (passed && (b->answered & bit_of(m->source))) ||
+        is_over(in, b->is.at.ns, b->answered, m)) {
         *cause = INTERVAL_AMBIGUOUS;
         return false;
     }

@@ -672,6 +672,21 @@ TEST_WITH(NULL, end, an_end_may_be_later_than_all_that_there_were)
     assert_true(pair_count == 1 && pairs[0].to.source == 4 && interval_counts(in).matched == 2);
 }
 
+/* Of more than 64 processes two may have the same bit: what one has ended the other one may end yet. */
+TEST_WITH(NULL, end, a_late_end_is_told_from_that_of_the_64th_process_before_it)
+{
+    begin_late();
+    add(0, 1, 0, 0);
+    add(1, 1, 3, MS);
+    add(1, 1, 3 + 64, 20 * CLOCK_S);
+    interval_advance(in, NOW + 60 * CLOCK_S);
+    assert_true(pair_count == 1 && pairs[0].to.source == 3 + 64 && interval_counts(in).matched == 2);
+    add(1, 1, 3 + 64, 60 * CLOCK_S);
+    interval_finish(in, NOW + 90 * CLOCK_S, true);
+    struct interval_counts c = interval_counts(in);
+    assert_true(pair_count == 1 && c.ends[INTERVAL_AMBIGUOUS] == 1 && c.ends[INTERVAL_LATE] == 0);
+}
+
 /* One of the two that it ends may be that of the first life, which it had not missed then. */
 TEST_WITH(NULL, end, who_ends_more_than_it_can_have_may_be_late)
 {
