@@ -212,9 +212,8 @@ bool rejudge_recorded(const struct summary *s, const struct experiment *e, uint3
     return *begin < *end;
 }
 
-/* The same of all nodes, on the clock of the first one. */
-static bool recorded_by_any(const struct summary *s, const struct experiment *e, uint32_t limit, int64_t *begin,
-                            int64_t *end)
+bool rejudge_recorded_by_any(const struct summary *s, const struct experiment *e, uint32_t limit, int64_t *begin,
+                             int64_t *end)
 {
     int64_t from, until, ahead = s->node_count > 0 ? s->nodes[0].ahead : 0;
     *begin = INT64_MAX;
@@ -297,7 +296,8 @@ int rejudge_anew(struct summary *s, const struct experiment *e, const struct exp
         for (uint32_t i = 0; i < e->limit_count && !err; i++) {
             bool global = e->limits[i].global;
             if (experiment_limit_is_on_interval(e, &e->limits[i]) || (global && node > 0) ||
-                !(global ? recorded_by_any(s, e, i, &begin, &end) : rejudge_recorded(s, e, i, node, &begin, &end)))
+                !(global ? rejudge_recorded_by_any(s, e, i, &begin, &end)
+                         : rejudge_recorded(s, e, i, node, &begin, &end)))
                 continue;
             err = add_unjudged(s, e, (struct history_gap){.node = node, .limit = i, .begin = begin, .end = end});
         }
@@ -564,7 +564,7 @@ static void shorten_all(struct summary *s, const struct experiment *e)
 static int find_never(struct summary *s, const struct experiment *e, uint32_t i)
 {
     struct history_gap g = {.limit = i, .never = true};
-    if (!recorded_by_any(s, e, i, &g.begin, &g.end))
+    if (!rejudge_recorded_by_any(s, e, i, &g.begin, &g.end))
         return 0;
     rejudge_drop(s, i);
     return add_unjudged(s, e, g);

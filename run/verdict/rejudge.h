@@ -75,6 +75,10 @@ const char *rejudge_why_not(const struct summary *s, const struct experiment *e,
 bool rejudge_recorded(const struct summary *s, const struct experiment *e, uint32_t limit, uint32_t node,
                       int64_t *begin, int64_t *end);
 
+/** The same of all nodes, on the clock of the first one. Pure. */
+bool rejudge_recorded_by_any(const struct summary *s, const struct experiment *e, uint32_t limit, int64_t *begin,
+                             int64_t *end);
+
 /** Removes the gaps and violations of `limit`, or the latter alone; rejudge_drop(): its rows as well. */
 void rejudge_forget(struct summary *s, uint32_t limit);
 void rejudge_forget_violations(struct summary *s, uint32_t limit);

@@ -54,6 +54,15 @@ static bool is_cut(const struct summary *s, const struct experiment *e, uint32_t
     return is && l->metric != LIMIT_ON_SENSOR_CPU && e->metrics[l->metric].aspect;
 }
 
+/* Whether more than one manager judged limit `i`: each has its own time. */
+static bool is_of_several(const struct summary *s, uint32_t i)
+{
+    size_t rows = 0;
+    for (size_t k = 0; k < s->limit_count; k++)
+        rows += s->limits[k].limit == i && s->limits[k].epoch > 0;
+    return rows > 1;
+}
+
 /*
  * What adaptation did belongs to the instants that it had; and of silences the records tell less than the instants. A
  * rate or count of a window that follows another one has no value where no instant was in it, and one of a window that
@@ -63,7 +72,7 @@ static bool is_short(const struct summary *s, const struct experiment *e, uint32
 {
     const struct experiment_limit *l = &e->limits[i];
     const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
-    if (!m || !m->aspect || l->kind != LIMIT_EXPECT || l->global)
+    if (!m || !m->aspect || l->kind != LIMIT_EXPECT || is_of_several(s, i))
         return false;
     bool is_silence = experiment_metric_is_counted(m) && l->compare == COMPARE_AT_LEAST;
     return !is_silence && !experiment_metric_is_of_arrivals(m) && (m->window < e->adapt.every || is_brief(s, e, i));
@@ -79,11 +88,11 @@ static int64_t step_of(const struct summary *s, const struct experiment *e, uint
     return brief < step ? brief : step;
 }
 
-static uint64_t records_of(const struct summary *s, uint32_t node)
+static uint64_t records_of(const struct summary *s, uint32_t node, bool all)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < s->process_count; i++)
-        for (size_t b = 0; s->processes[i].node == node && b < s->processes[i].book_count; b++)
+        for (size_t b = 0; (all || s->processes[i].node == node) && b < s->processes[i].book_count; b++)
             sum += s->processes[i].books[b].stored;
     return sum;
 }
@@ -100,10 +109,13 @@ static struct history_gap gap_of(const struct summary *s, const struct experimen
                             .sparse = e->metrics[e->limits[l->limit].metric].window < e->adapt.every,
                             .worst = NAN};
     g.brief = !g.sparse && is_short(s, e, g.limit);
-    if (rejudge_recorded(s, e, g.limit, g.node, &first, &last))
+    bool all = e->limits[g.limit].global;
+    if (all && rejudge_recorded_by_any(s, e, g.limit, &first, &last))
+        g.begin = saturate_least(g.begin, saturate_add(first, s->nodes[0].ahead - s->nodes[g.node].ahead));
+    else if (!all && rejudge_recorded(s, e, g.limit, g.node, &first, &last))
         g.begin = saturate_least(g.begin, first);
     bool too_long = saturate_sub(g.end, g.begin) / step > INSTANTS_MOST;
-    g.why = too_long || records_of(s, l->node) > RECORDS_MOST ? "it is too long" : rejudge_why_not(s, e, &g);
+    g.why = too_long || records_of(s, l->node, all) > RECORDS_MOST ? "it is too long" : rejudge_why_not(s, e, &g);
     return g;
 }
 
@@ -206,6 +218,7 @@ static int judge(const char *run, struct summary *s, const struct experiment *e,
 {
     struct replay_found found = {0};
     struct experiment often = *e;
+    often.adapt.every = step;
     struct summary judged = *s;
     judged.gap_count = 0;
     judged.gaps = calloc(s->limit_count + 1, sizeof *judged.gaps);
@@ -218,9 +231,10 @@ static int judge(const char *run, struct summary *s, const struct experiment *e,
             continue;
         struct history_gap *g = &judged.gaps[judged.gap_count++];
         *g = gap_of(s, e, &s->limits[row], step);
+        if (!g->why && e->limits[i].global)
+            g->why = rejudge_why_not(s, &often, g); /* clocks are to be known to such a step */
         any = any || !g->why;
     }
-    often.adapt.every = step;
     int err = any ? replay_gaps(run, &judged, &often, &found) : 0;
     err = err ? err : take(s, e, &judged, &found);
     free(found.violations);
