@@ -59,7 +59,7 @@ struct interval {
     uint32_t slab, fresh, free; /* of `slab` marks, `fresh` and what follows was never used; the list of free ones */
     struct hash_index index, by_end, by_source;
     struct hash_index_slot end_slots[END_SLOTS], source_slots[2 * SOURCES];
-    int64_t passed[SOURCES]; /* of processes that make ends: see pass() */
+    int64_t started[SOURCES], passed[SOURCES]; /* of processes that make ends: see pass() */
     uint32_t source_count;
     uint64_t bits, shared; /* of bit_of() of all these; those that several have */
     struct interval_series *series[INTERVAL_ENDS_MAX];
@@ -224,7 +224,7 @@ static int64_t pass(struct interval *in, uint32_t source, int64_t time)
     if (found < 0) {
         found = (int)in->source_count++;
         hash_index_put(&in->by_source, source, 0, (uint32_t)found);
-        in->passed[found] = time;
+        in->started[found] = in->passed[found] = time;
         in->shared |= in->bits & bit_of(source);
         in->bits |= bit_of(source);
     }
@@ -241,6 +241,13 @@ static bool is_over(const struct interval *in, int64_t time, uint64_t answered, 
            time <= end->passed;
 }
 
+/* Whether another process has ended beginning `m`, and that of `end` was started behind it: its own may come yet. */
+static bool is_younger(const struct interval *in, const struct mark *end, const struct mark *m)
+{
+    int found = m->answered && m->time <= end->passed ? hash_index_find(&in->by_source, end->source, 0) : -1;
+    return found >= 0 && m->time <= in->started[found];
+}
+
 /* The beginning that was forgotten; NULL: none. */
 static struct interval_late_beginning *late_of(const struct interval *in, const struct entry *e)
 {
@@ -252,7 +259,8 @@ static struct interval_late_beginning *late_of(const struct interval *in, const 
  * of several the only one that is left without those that another process has ended and its own has passed. NULL: there
  * is none; *several: or it is not known which.
  */
-static struct mark *begin_of(const struct interval *in, const struct entry *e, const struct mark *end, bool *several)
+static struct mark *begin_of(const struct interval *in, const struct entry *e, const struct mark *end, bool final,
+                             bool *several)
 {
     struct mark *found = NULL, *unpassed = NULL;
     uint32_t fitting = 0, left = 0, unended = 0;
@@ -266,7 +274,7 @@ static struct mark *begin_of(const struct interval *in, const struct entry *e, c
         bool fits = is_before_it && (is_told(end) ? m->source == end->of : m->time > end->begun);
         if (m->source == end->source)
             return fits ? m : NULL;
-        if (!fits || is_over(in, m->time, m->answered, end))
+        if (!fits || is_over(in, m->time, m->answered, end) || (!final && is_younger(in, end, m)))
             continue;
         fitting++;
         found = m;
@@ -313,7 +321,7 @@ static struct chain chain_of(const struct interval *in, const struct entry *e, s
         if (c.at[i] && c.at[i]->source != end->source && (others[i] > 1 || may_come))
             c.at[i] = NULL;
     }
-    c.at[0] = begin_of(in, e, end, &c.several);
+    c.at[0] = begin_of(in, e, end, final, &c.several);
     c.at[in->positions - 1] = end;
     return c;
 }
@@ -382,11 +390,15 @@ static void tell(struct interval *in, struct entry *e, struct mark *end, bool fi
         }
 }
 
+/* In the order in which they came. */
 static void tell_all(struct interval *in, struct entry *e, bool final, int64_t now)
 {
+    uint32_t ends[INTERVAL_SAME_KEY_MAX], n = 0;
     for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
         if (is_end(in, &in->marks[at]))
-            tell(in, e, &in->marks[at], final, now);
+            ends[n++] = at;
+    while (n-- > 0)
+        tell(in, e, &in->marks[ends[n]], final, now);
 }
 
 /* ---- Forgetting ---------------------------------------------------------------------------------------------- */
@@ -487,7 +499,7 @@ static void forget_end(struct interval *in, const struct entry *e, const struct 
     if (is_told(m))
         return;
     enum interval_cause cause = INTERVAL_LATE;
-    (void)begin_of(in, e, m, &several);
+    (void)begin_of(in, e, m, true, &several);
     for (uint32_t at = e->marks; at != NONE; at = in->marks[at].next)
         several =
             several || (in->marks[at].position == 0 && is_over(in, in->marks[at].time, in->marks[at].answered, m));
@@ -671,7 +683,7 @@ static void replace(struct interval *in, struct entry *e, struct mark *old, stru
     new.next = old->next;
     new.of = old->of;
     new.begun = old->begun;
-    bool counts = end && (begin_of(in, e, told ? &new : old, &several) || several || (!told && late_of(in, e)));
+    bool counts = end && (begin_of(in, e, told ? &new : old, true, &several) || several || (!told && late_of(in, e)));
     if (counts && !told)
         forget_end(in, e, old, false);
     else if (!told)

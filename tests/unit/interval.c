@@ -672,6 +672,22 @@ TEST_WITH(NULL, end, an_end_may_be_later_than_all_that_there_were)
     assert_true(pair_count == 1 && pairs[0].to.source == 4 && interval_counts(in).matched == 2);
 }
 
+/* Sender and receiver are restarted, and the receiver's records are read before those of the sender. */
+TEST_WITH(NULL, end, an_end_that_comes_first_is_not_of_what_was_before_its_process)
+{
+    begin(2, METRIC_MAX);
+    add(0, 7, 1, 0);
+    add(1, 7, 3, MS);
+    struct interval_event first = event(1, 7, 4, 4 * CLOCK_S + MS, 100);
+    first.started = first.own - CLOCK_S;
+    interval_add(in, &first, first.at.ns);
+    assert_int_equal(interval_counts(in).matched, 1);
+    add(0, 7, 2, 4 * CLOCK_S);
+    assert_int_equal(interval_counts(in).matched, 2);
+    struct interval_value v;
+    assert_true(interval_value(in, 0, INTERVAL_WHOLE, 0, NOW + 5 * CLOCK_S, &v) && v.value < 2e6);
+}
+
 /* Of more than 64 processes two may have the same bit: what one has ended the other one may end yet. */
 TEST_WITH(NULL, end, a_late_end_is_told_from_that_of_the_64th_process_before_it)
 {
