@@ -620,9 +620,11 @@ void rejudge_take_gap(struct summary *s, const struct experiment *e, const struc
     l->violated = saturate_add(l->violated, g->violated);
     l->settling = saturate_add(l->settling, g->settling);
     l->unknown = saturate_most(0, l->unknown - g->held - g->violated - g->settling);
-    int64_t cut = g->cut < e->adapt.every ? g->cut : 0; /* less than between two instants */
-    int64_t seen = all ? 0 : g->seen;                   /* over all nodes it is what messages took */
+    /* Less than between two instants; and what parts overlap makes up for what is between others, as messages took. */
+    int64_t cut = g->cut < e->adapt.every ? g->cut : saturate_least(g->cut, g->seen);
+    int64_t seen = all ? 0 : g->seen; /* over all nodes it is what messages took */
     l->unjudged = saturate_most(0, l->unjudged - saturate_most(0, g->end - g->begin + cut - seen - g->doubtful));
+    l->unjudged = saturate_least(l->unjudged, l->unknown);
 }
 
 void rejudge_drop_rest(struct summary *s, const struct experiment *e, uint32_t limit)
