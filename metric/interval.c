@@ -231,21 +231,19 @@ static int64_t pass(struct interval *in, uint32_t source, int64_t time)
     return in->passed[found] = time > in->passed[found] ? time : in->passed[found];
 }
 
-/*
- * Whether a beginning has all its ends, of which none is of the process of `end`, which has passed it: where several
- * processes make beginnings, that of `end` may be a later one, which is not here yet.
- */
-static bool is_over(const struct interval *in, int64_t time, uint64_t answered, const struct mark *end)
-{
-    return in->has_several[0] && is_complete(in, answered) && !(answered & own_bit_of(in, end->source)) &&
-           time <= end->passed;
-}
-
-/* Whether another process has ended beginning `m`, and that of `end` was started behind it: its own may come yet. */
-static bool is_younger(const struct interval *in, const struct mark *end, const struct mark *m)
+/* Whether others ended `m`, and the process of `end` began behind it, or has passed it: its own may come yet. */
+static bool may_follow(const struct interval *in, const struct mark *end, const struct mark *m)
 {
     int found = m->answered && m->time <= end->passed ? hash_index_find(&in->by_source, end->source, 0) : -1;
-    return found >= 0 && m->time <= in->started[found];
+    bool all = is_complete(in, m->answered) && !(m->answered & own_bit_of(in, end->source));
+    return found >= 0 && (all || m->time <= in->started[found]);
+}
+
+/* So of a beginning that all others have ended, where several processes make some: also behind the run. */
+static bool is_over(const struct interval *in, int64_t time, uint64_t answered, const struct mark *end)
+{
+    bool all = is_complete(in, answered) && !(answered & own_bit_of(in, end->source));
+    return in->has_several[0] && all && time <= end->passed;
 }
 
 /* The beginning that was forgotten; NULL: none. */
@@ -274,7 +272,7 @@ static struct mark *begin_of(const struct interval *in, const struct entry *e, c
         bool fits = is_before_it && (is_told(end) ? m->source == end->of : m->time > end->begun);
         if (m->source == end->source)
             return fits ? m : NULL;
-        if (!fits || is_over(in, m->time, m->answered, end) || (!final && is_younger(in, end, m)))
+        if (!fits || is_over(in, m->time, m->answered, end) || (!final && may_follow(in, end, m)))
             continue;
         fitting++;
         found = m;

@@ -688,6 +688,22 @@ TEST_WITH(NULL, end, an_end_that_comes_first_is_not_of_what_was_before_its_proce
     assert_true(interval_value(in, 0, INTERVAL_WHOLE, 0, NOW + 5 * CLOCK_S, &v) && v.value < 2e6);
 }
 
+/* Only the sender is restarted, and another worker has its message. */
+TEST_WITH(NULL, end, an_end_that_comes_first_is_not_of_what_another_worker_had)
+{
+    begin(2, METRIC_MAX);
+    for (int key = 7; key <= 8; key++) {
+        add(0, key, 1, key * MS);
+        add(1, key, (uint32_t)key - 4, key * MS);
+    }
+    add(1, 7, 4, 4 * CLOCK_S + MS);
+    assert_int_equal(interval_counts(in).matched, 2);
+    add(0, 7, 2, 4 * CLOCK_S);
+    struct interval_value v;
+    assert_int_equal(interval_counts(in).matched, 3);
+    assert_true(interval_value(in, 0, INTERVAL_WHOLE, 0, NOW + 5 * CLOCK_S, &v) && v.value < 2e6);
+}
+
 /* Of more than 64 processes two may have the same bit: what one has ended the other one may end yet. */
 TEST_WITH(NULL, end, a_late_end_is_told_from_that_of_the_64th_process_before_it)
 {
