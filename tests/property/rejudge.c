@@ -352,7 +352,10 @@ TEST(a_value_at_the_last_record_breaks_a_limit)
     assert_true(breaking > 0 && not > 0);
 }
 
-/* A few records more than `window` before, or none, and `n` at the end, which is earlier than the worker's before. */
+/*
+ * A few records more than `window` before, each alone in its window, or none, and `n` at the end, which is earlier than
+ * the worker's before.
+ */
 static void make_rare(struct scene *s, int i, int64_t window, size_t n)
 {
     struct worker *w = &s->workers[i];
@@ -360,8 +363,8 @@ static void make_rare(struct scene *s, int i, int64_t window, size_t n)
     size_t before = draw(3);
     w->count = before + n;
     for (size_t r = 0; r < w->count; r++) {
-        w->times[r] =
-            r < before ? end - window - (int64_t)(before - r) * pause : end + (int64_t)(r - before) * CLOCK_MS;
+        w->times[r] = r < before ? end - window - pause - (int64_t)(before - 1 - r) * (window + EVERY + pause)
+                                 : end + (int64_t)(r - before) * CLOCK_MS;
         w->lost[r] = false;
     }
     draw_end(s, w, false);

@@ -269,6 +269,49 @@ TEST(an_interval_that_no_record_breaks_held_whenever_it_was_not_judged)
         }
 }
 
+/* A violation that no stored time bears out was of a pair that is none: it is not one. That of a time that is stored
+ * is. */
+TEST(a_violation_that_no_stored_time_bears_out_is_none)
+{
+    static struct scene s;
+    for (int breaks = 0; breaks < 2; breaks++) {
+        struct interval_table t;
+        interval_scene(&s, (breaks ? 14 : 9) * CLOCK_MS);
+        int64_t end = s.begin + 15 * CLOCK_S;
+        struct history_series judged = {.begin = s.begin, .judged_from = s.begin, .last_at = end};
+        struct history_violation was = {
+            .begin = s.begin + CLOCK_S, .end = s.begin + 3 * CLOCK_S, .min = 2e9, .max = 2e9};
+        s.s.limits = calloc(1, sizeof *s.s.limits);
+        s.s.limits[0] = (struct builtin_limit){.at = end,
+                                               .worst = 2e9,
+                                               .held = 13 * CLOCK_S,
+                                               .violated = 2 * CLOCK_S,
+                                               .last_violated = was.end,
+                                               .epoch = 1};
+        s.s.violations = calloc(1, sizeof *s.s.violations);
+        s.s.violations[0] = was;
+        s.s.limit_count = s.s.violation_count = 1;
+        s.s.gaps = NULL;
+        s.s.gap_count = 0;
+        s.s.series = &judged;
+        s.s.series_count = 1;
+        assert_int_equal(rejudge_intervals(s.g.run, &s.s, &s.e, INT64_MAX, &t), 0);
+        assert_int_equal(s.s.limit_count, 1);
+        assert_int_equal(s.s.violation_count, breaks);
+        assert_true(breaks ? s.s.limits[0].violated == 2 * CLOCK_S : s.s.limits[0].violated == 0);
+        assert_true(breaks ? s.s.limits[0].worst == 2e9 : s.s.limits[0].worst >= 8.9e6 && s.s.limits[0].worst < 9.1e6);
+        interval_table_free(&t);
+        free(s.s.limits);
+        free(s.s.gaps);
+        free(s.s.chosen);
+        free(s.s.violations);
+        s.s.violations = NULL;
+        s.s.violation_count = 0;
+        s.s.limits = s.rows;
+        scene_end(&s);
+    }
+}
+
 int main(void)
 {
     seed = seed_start();
