@@ -106,7 +106,7 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
     bool decides = v.least > 0 && (j->limit->compare == COMPARE_AT_MOST ? v.least > j->limit->bound
                                                                         : v.open && v.least >= j->limit->bound);
     if (!v.known && decides) {
-        v.known = true; /* as far as the limit is concerned */
+        v.known = v.part = true; /* as far as the limit is concerned */
         v.value = v.least;
         v.resolution = 0;
     }
@@ -122,6 +122,7 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
     if (!j->seen->known || excess > j->excess) {
         j->seen->known = true;
         j->seen->value = v.value;
+        j->part = v.part && excess <= 0;
         j->seen->slot = slot;
         j->excess = excess;
     }
@@ -193,7 +194,7 @@ static void limit_judge_account(struct limit_judge *j, enum limit_state state, b
         seen->violated += passed;
     if (state == LIMIT_VIOLATED && doubtful && !is_gap)
         j->doubtful += passed;
-    if (!seen->known)
+    if (!seen->known || j->part)
         return;
     limit_judge_worsen(j, &seen->worst);
     if (!doubtful)

@@ -38,6 +38,7 @@ struct limit_judge_value {
     bool of_records;          /* computed from records of processes; else `silent` is not used */
     int64_t silent;           /* ns since the last record; 0: there was one since the instant before */
     bool goes_on;             /* since the instant before there was a record of whatever aspect */
+    bool part;                /* the value is of what is known alone: it tells that the limit holds, not by how much */
 };
 
 struct limit_judge {
@@ -46,10 +47,10 @@ struct limit_judge {
     int64_t reach;    /* ns: longer intervals are gaps */
     struct agent_limit *seen;
 
-    bool began, ever_known;
-    int64_t before, first_known; /* the instant before; the instant of the first known value */
-    int64_t missed_until;        /* of agent_step.c: the end of a window behind one that no instant was in */
-    int64_t since;               /* limit_judge_since(), as the next one is; 0: not called */
+    bool began, ever_known, part; /* part: so is the value of this instant */
+    int64_t before, first_known;  /* the instant before; the instant of the first known value */
+    int64_t missed_until;         /* of agent_step.c: the end of a window behind one that no instant was in */
+    int64_t since;                /* limit_judge_since(), as the next one is; 0: not called */
     bool resumes;
 
     /* Of the instant that is being judged. */

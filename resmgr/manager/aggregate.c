@@ -419,6 +419,7 @@ static void judge(struct aggregate *a, uint32_t i, bool silent, int64_t now)
                       (struct limit_judge_value){.known = all->known,
                                                  .open = all->open || is_open(all->lack) ||
                                                          (silent && !all->known && l->judge.ever_known),
+                                                 .part = all->any_missing,
                                                  .value = all->value,
                                                  .resolution = all->unsure,
                                                  .was_broken = l->run.broken, /* and may have been until now */

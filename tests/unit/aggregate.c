@@ -277,6 +277,21 @@ TEST_WITH(start, end, no_node_breaks_it_and_all_together_do)
     assert_true(l->worst == 21);
 }
 
+/* What a part of the nodes has, or of their windows, may be enough for the limit: what all of them had it is not. */
+TEST_WITH(start_counted, end, a_part_that_is_enough_is_no_worst_value)
+{
+    const struct agent_limit *l = aggregate_limit(w, 0);
+    limits[0].compare = COMPARE_AT_LEAST;
+    for (int i = 0; i < 4; i++) {
+        now += EVERY;
+        assert_true(hear(0, i == 0 ? at_least(21) : known(i == 2 ? 35 : 40, 0)) && hear(1, known(0, 0)) &&
+                    hear(2, known(0, 0)));
+        aggregate_step(w, now);
+        assert_true(l->state == LIMIT_HELD && l->known);
+        assert_true(i == 0 ? isnan(l->worst) : l->worst == (i == 1 ? 40 : 35));
+    }
+}
+
 /* Broken at one instant, whole at those around it: for up to two sampling periods, whatever lies between. */
 TEST_WITH(start, end, what_may_have_been_broken_for_longer_than_for_is_not_held)
 {
