@@ -44,16 +44,6 @@ static bool is_brief(const struct summary *s, const struct experiment *e, uint32
     return l->persistence > 0 && l->persistence / BRIEF < e->adapt.every && !m->tumbles && is_in_question(s, e, i);
 }
 
-/* Whether windows of limit `i`, on records of a node, were cut as its bezeld was started again. */
-static bool is_cut(const struct summary *s, const struct experiment *e, uint32_t i)
-{
-    const struct experiment_limit *l = &e->limits[i];
-    bool is = false;
-    for (size_t g = 0; g < s->gap_count && l->kind == LIMIT_EXPECT && !l->global; g++)
-        is = is || (s->gaps[g].limit == i && s->gaps[g].restarted);
-    return is && l->metric != LIMIT_ON_SENSOR_CPU && e->metrics[l->metric].aspect;
-}
-
 /* Whether more than one manager judged limit `i`: each has its own time. */
 static bool is_of_several(const struct summary *s, uint32_t i)
 {
@@ -61,6 +51,16 @@ static bool is_of_several(const struct summary *s, uint32_t i)
     for (size_t k = 0; k < s->limit_count; k++)
         rows += s->limits[k].limit == i && s->limits[k].epoch > 0;
     return rows > 1;
+}
+
+/* Whether windows of limit `i`, on records, were cut as a bezeld was started again that recorded it. */
+static bool is_cut(const struct summary *s, const struct experiment *e, uint32_t i)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    bool is = false;
+    for (size_t g = 0; g < s->gap_count && l->kind == LIMIT_EXPECT && !is_of_several(s, i); g++)
+        is = is || (s->gaps[g].limit == i && s->gaps[g].restarted);
+    return is && l->metric != LIMIT_ON_SENSOR_CPU && e->metrics[l->metric].aspect;
 }
 
 /*
