@@ -191,33 +191,6 @@ static int doubt(struct summary *s, const struct experiment *e, uint32_t i, cons
     return 0;
 }
 
-/* Whether limit `i` was violated at a time that no restart had cut the windows of. */
-static bool saw_violation(const struct summary *s, const struct experiment *e, uint32_t i)
-{
-    int64_t windows = e->metrics[e->limits[i].metric].tumbles ? 2 : 1;
-    int64_t window = windows * experiment_limit_window(e, &e->limits[i]) + e->adapt.every;
-    for (size_t v = 0; v < s->violation_count; v++) {
-        const struct history_violation *is = &s->violations[v];
-        bool cut = is->limit != i;
-        for (size_t g = 0; g < s->gap_count && !cut; g++) {
-            const struct history_gap *of = &s->gaps[g];
-            cut = of->limit == i && of->node == is->node && of->restarted && is->begin >= of->begin &&
-                  is->begin <= saturate_add(of->end, window);
-        }
-        if (!cut)
-            return true;
-    }
-    return false;
-}
-
-static bool finds_violation(const struct replay_found *f, uint32_t i)
-{
-    for (size_t v = 0; v < f->count; v++)
-        if (f->violations[v].limit == i)
-            return true;
-    return false;
-}
-
 static int take(struct summary *s, const struct experiment *e, const struct summary *judged,
                 const struct replay_found *f)
 {
@@ -229,13 +202,9 @@ static int take(struct summary *s, const struct experiment *e, const struct summ
             any = any || judged->gaps[g].limit == i;
             why = judged->gaps[g].limit == i && judged->gaps[g].why ? judged->gaps[g].why : why;
         }
-        bool cut = any && is_cut(s, e, i);
-        bool misses = cut && !is_short(s, e, i) && !finds_violation(f, i) && saw_violation(s, e, i);
-        if (misses)
-            why = "instants of the run itself found it violated, and those of its records do not";
-        if (misses || (cut && !is_judged(judged, i)))
+        if (any && !is_judged(judged, i) && is_cut(s, e, i))
             err = doubt(s, e, i, why);
-        if (misses || !any || !is_judged(judged, i))
+        if (!any || !is_judged(judged, i))
             continue;
         err = replace(s, e, i, judged);
         for (size_t v = 0; v < f->count && !err; v++)

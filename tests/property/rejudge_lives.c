@@ -135,7 +135,8 @@ static void check_windows(const struct scene *s, int run)
         bool cut = false;
         for (size_t g = 0; g < s->s.gap_count; g++)
             cut = cut || (s->s.gaps[g].restarted && s->s.gaps[g].limit == row->limit);
-        if (!cut || s->limits[row->limit].kind != LIMIT_EXPECT)
+        bool needs_none = s->metrics[s->limits[row->limit].metric].kind == METRIC_LAST;
+        if (!cut || needs_none || s->limits[row->limit].kind != LIMIT_EXPECT)
             continue;
         struct history_gap e = expected(s, &all);
         if (llabs(row->held - e.held) > slack(s, &all) || llabs(row->violated - e.violated) > slack(s, &all))
