@@ -239,7 +239,7 @@ static bool may_follow(const struct interval *in, const struct mark *end, const 
     return found >= 0 && (all || m->time <= in->started[found]);
 }
 
-/* So of a beginning that all others have ended, where several processes make some: also behind the run. */
+/* The same of a beginning that all others have ended, behind the run too, where several processes make beginnings. */
 static bool is_over(const struct interval *in, int64_t time, uint64_t answered, const struct mark *end)
 {
     bool all = is_complete(in, answered) && !(answered & own_bit_of(in, end->source));

@@ -8,7 +8,8 @@
  * between instants, where some instant found them broken: at INSTANTS in each `for`.
  *
  * A bezeld that was started again begins with empty windows: for the length of one it has no value, or one without what
- * came before. Limits that it judged are judged again, all of their time.
+ * came before. Limits that it judged are judged again, all of their time; but not those on `last`, which needs no
+ * window, and those that adaptation holds, whose states belong to the instants that it had.
  */
 #include "run/verdict/rejudge.h"
 
@@ -53,7 +54,7 @@ static bool is_of_several(const struct summary *s, uint32_t i)
     return rows > 1;
 }
 
-/* Whether windows of limit `i`, on records, were cut as a bezeld was started again that recorded it. */
+/* Whether the bezeld that recorded limit `i` was started again, so that windows lack what came before. */
 static bool is_cut(const struct summary *s, const struct experiment *e, uint32_t i)
 {
     const struct experiment_limit *l = &e->limits[i];

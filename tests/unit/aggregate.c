@@ -277,7 +277,7 @@ TEST_WITH(start, end, no_node_breaks_it_and_all_together_do)
     assert_true(l->worst == 21);
 }
 
-/* What a part of the nodes has, or of their windows, may be enough for the limit: what all of them had it is not. */
+/* A part of the nodes, or of a window, may have enough for the limit. Its sum is not the worst value of all. */
 TEST_WITH(start_counted, end, a_part_that_is_enough_is_no_worst_value)
 {
     const struct agent_limit *l = aggregate_limit(w, 0);

@@ -4,24 +4,13 @@
 #include "base/clock.h"
 #include "config/experiment.h"
 #include "tests/lib/one_record.h"
+#include "tests/lib/rate_fixture.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/test.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct rate *fresh(int64_t window)
-{
-    struct rate *r;
-    assert_int_equal(rate_new(window, false, &r), 0);
-    return r;
-}
-
-static void rate_record(struct rate *r, int64_t timestamp)
-{
-    rate_records(r, ONE_RECORD(timestamp, 0, NULL));
-}
 
 static void expect_unknown(const struct rate *r, int64_t now)
 {

@@ -3,23 +3,11 @@
 /* Numbers of records, and the largest and last rates: those of windows, wherever the instants lie. */
 #include "base/clock.h"
 #include "metric/rate.h"
-#include "tests/lib/one_record.h"
+#include "tests/lib/rate_fixture.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/test.h"
 
 #include <math.h>
-
-static struct rate *fresh(int64_t window)
-{
-    struct rate *r;
-    assert_int_equal(rate_new(window, false, &r), 0);
-    return r;
-}
-
-static void rate_record(struct rate *r, int64_t timestamp)
-{
-    rate_records(r, ONE_RECORD(timestamp, 0, NULL));
-}
 
 enum { PLAN_MOST = 4096 };
 
